@@ -91,7 +91,7 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 			given.Answer = edited
 		}
 		if f, ok := fileOf(row.Event); ok {
-			given.Answer = task.FileAnswer(f, row.ID, given.Answer)
+			given.Answer = task.FileAnswer(f, given.Answer)
 		}
 	}
 	t, err := r.resume(ctx, key, given, 0, row.ID)

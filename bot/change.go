@@ -122,7 +122,7 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 		text := answerText(words)
 		if source, err := r.bot.event(ctx, r.id, target); err == nil {
 			if f, ok := fileOf(source.Event); ok {
-				text = task.FileAnswer(f, target, text)
+				text = task.FileAnswer(f, text)
 			}
 		} else if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("read answer: %w", err)

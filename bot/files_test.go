@@ -46,7 +46,7 @@ func TestFileAnswer(t *testing.T) {
 	if !ok {
 		t.Fatal("no file")
 	}
-	if diff := cmp.Diff("this one\n/workspace/inbox/e1-a_b.png", task.FileAnswer(f, "$e1", f.Caption)); diff != "" {
+	if diff := cmp.Diff("this one\n/workspace/inbox/a_b.png", task.FileAnswer(f, f.Caption)); diff != "" {
 		t.Error(diff)
 	}
 	if _, ok := fileOf(fileRow(t, "m.room.message", `{"msgtype":"m.text","body":"this one"}`).Event); ok {

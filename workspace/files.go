@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -77,7 +78,7 @@ func fileLine(file File, caption int) string {
 			line += ": " + name
 		}
 		line += ") " + label(file.Missing, 300)
-	case name != "":
+	case name != "" && name != path.Base(file.Path):
 		line += label(file.Path, 300) + " (" + kind + ", " + size(file.Size) + "), named " + name
 	default:
 		line += label(file.Path, 300) + " (" + kind + ", " + size(file.Size) + ")"

@@ -135,17 +135,18 @@ func TestLinks(t *testing.T) {
 // A result is of the task that it answers, or of that in the room before this one, to which it links.
 func TestTaskOf(t *testing.T) {
 	sc := &script{bot: &bot{id: "@bot:x"}}
-	const moved = "done\n\n_2 s · [the task](https://matrix.to/#/%21den:x/$task?via=x)_"
+	const moved = `<p>done</p>
+<p><em>2 s · <a href="https://matrix.to/#/%21den:x/$task?via=x&amp;via=y">the task</a></em></p>`
 	for name, c := range map[string]struct {
 		msg  person.Msg
 		want string
 	}{
-		"a reply":              {person.Msg{Kind: "m.text", ReplyTo: "$here", Body: moved}, "$here"},
-		"moved":                {person.Msg{Kind: "m.text", Body: moved}, "!den:x/$task"},
-		"moved, edited":        {person.Msg{Kind: "m.text", Body: moved, EditOf: "$it"}, ""},
-		"a notice":             {person.Msg{Kind: "m.notice", Body: moved}, ""},
-		"a question":           {person.Msg{Kind: "m.text", Body: "I need your input:\n" + moved}, ""},
-		"end of a long answer": {person.Msg{Kind: "m.text", Body: "end\n\n_[the task](https://matrix.to/#/%21house:x/$task?via=x)_"}, ""},
+		"a reply":              {person.Msg{Kind: "m.text", ReplyTo: "$here", HTML: moved}, "$here"},
+		"moved":                {person.Msg{Kind: "m.text", HTML: moved}, "!den:x/$task"},
+		"moved, edited":        {person.Msg{Kind: "m.text", HTML: moved, EditOf: "$it"}, ""},
+		"a notice":             {person.Msg{Kind: "m.notice", HTML: moved}, ""},
+		"a question":           {person.Msg{Kind: "m.text", Body: "I need your input:", HTML: moved}, ""},
+		"end of a long answer": {person.Msg{Kind: "m.text", HTML: `<em><a href="https://matrix.to/#/%21house:x/$task?via=x">the task</a></em>`}, ""},
 		"no task":              {person.Msg{Kind: "m.text", Body: "https://matrix.to/#/!den:x/$task"}, ""},
 	} {
 		c.msg.Type, c.msg.Sender = "m.room.message", "@bot:x"

@@ -125,11 +125,11 @@ func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	if have := links(m.Body); !slices.Contains(have, where+"/"+target.Event) {
+	if have := links(m.HTML); !slices.Contains(have, where+"/"+target.Event) {
 		return fmt.Errorf("it links to %q, not to %s/%s", have, where, target.Event)
 	}
-	if !strings.Contains(m.Body, target.Event+"?via=") {
-		return fmt.Errorf("the link names no server: %q", m.Body)
+	if !strings.Contains(m.HTML, target.Event+"?via=") {
+		return fmt.Errorf("the link names no server: %q", m.HTML)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (sc *script) defaultPolicy() error {
 	return os.WriteFile(path, []byte(talkative), 0o600)
 }
 
-var pairingCode = regexp.MustCompile("pairing code is `([^`]+)`")
+var pairingCode = regexp.MustCompile(`pairing code is (\S+)`)
 
 // doPair makes somebody accept the pairing code that the bot gave in another room.
 func doPair(ctx context.Context, sc *script, _ bool, args []string) error {

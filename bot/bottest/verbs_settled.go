@@ -90,8 +90,8 @@ func (sc *script) taskOf(m person.Msg, room string) string {
 		return m.ReplyTo
 	}
 	m.ReplyTo = cmp.Or(m.ReplyTo, "the task")
-	_, link, ok := strings.Cut(m.Body, "[the task](")
-	if to := links(link); ok && sc.result(m) && len(to) > 0 && !strings.HasPrefix(to[0], room+"/") {
+	link, _, ok := strings.Cut(m.HTML, `">the task</a>`)
+	if to := links(link[strings.LastIndex(link, `"`)+1:]); ok && sc.result(m) && len(to) > 0 && !strings.HasPrefix(to[0], room+"/") {
 		return to[0]
 	}
 	return ""

@@ -31,10 +31,10 @@ func Notice(text string) *Message {
 func Text(words string) *Message {
 	m := &Message{}
 	m.MsgType = MsgText
-	m.Body = text.Visible(words)
 	m.Mentions = &Mentions{}
-	if formatted := text.HTML(m.Body); formatted != "" {
-		m.Format, m.FormattedBody = FormatHTML, formatted
+	m.Body, m.FormattedBody = text.Render(text.Visible(words))
+	if m.FormattedBody != "" {
+		m.Format = FormatHTML
 	}
 	return m
 }

@@ -47,6 +47,8 @@ type Item struct {
 	Size int64
 	// Width and Height are those of an image, in pixels; 0 = unknown.
 	Width, Height int
+	// Animated is whether an image moves, nil if that is not known.
+	Animated *bool
 	// Thumb is a smaller image, nil if there is none.
 	Thumb *Thumb
 	// Key is the same each time the same file or folder is collected, so that one that could not be moved after sending

@@ -91,16 +91,16 @@ func kindOf(m event.Message) Kind {
 // Placeholder represents the file in a line of text, as in "[Voice Message]".
 func (f File) Placeholder() string { return placeholders[f.Kind] }
 
-// FileName is the event's file name in the inbox if its bytes have the given type. A
-// name without an extension gets one.
-func (f File) FileName(event, contentType string) string {
+// FileName is the file's name in the inbox, if no other file has it. A name without an
+// extension gets one, from the type that the sender claims.
+func (f File) FileName() string {
 	name := f.Name
 	if clean := CleanName(name); f.Name == "" || clean == "file" {
 		name = string(f.Kind)
 	} else if name = clean; extension(name) != "" {
-		return SafeName(event, name)
+		return name
 	}
-	return SafeName(event, shorten(name, maxName/3)+extensions[contentType])
+	return shorten(name, maxName/3) + extensions[f.Type]
 }
 
 // Line describes the file at path in a prompt, such as "[Image] /workspace/inbox/e-cat.png (image/png, 12 kB)".

@@ -2,6 +2,8 @@ package media
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +29,8 @@ type Fetched struct {
 	// Path is a temporary file of mode 0600.
 	Path string
 	Size int64
+	// Sum is the SHA-256 checksum of its bytes, in hex.
+	Sum string
 	// Type is the media type detected from its bytes.
 	Type string
 }
@@ -83,7 +87,8 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 	if f.Secret != nil {
 		source = f.Secret.DecryptStream(source)
 	}
-	size, err := io.Copy(tmp, source)
+	sum := sha256.New()
+	size, err := io.Copy(io.MultiWriter(tmp, sum), source)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +103,7 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	return &Fetched{Path: tmp.Name(), Size: size, Type: Sniff(head[:n], f.Type)}, nil
+	return &Fetched{Path: tmp.Name(), Size: size, Sum: hex.EncodeToString(sum.Sum(nil)), Type: Sniff(head[:n], f.Type)}, nil
 }
 
 // failed classifies the homeserver's error.
@@ -118,9 +123,10 @@ type Container interface {
 }
 
 // Deliver copies a fetched file into the container's inbox under name, which comes from
-// SafeName, and returns its path. It may be repeated. It removes the oldest files in
-// the inbox above the limits, except those in keep: files of unfinished tasks.
-func Deliver(ctx context.Context, container Container, name string, f *Fetched, keep []string) (string, error) {
+// FileName, and returns its path. If another file has that name, the event becomes a
+// part of it. It may be repeated. It removes the oldest files in the inbox above the
+// limits, except those in keep: files of unfinished tasks.
+func Deliver(ctx context.Context, container Container, name, event string, f *Fetched, keep []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	data, err := os.Open(f.Path)
@@ -128,9 +134,9 @@ func Deliver(ctx context.Context, container Container, name string, f *Fetched, 
 		return "", fmt.Errorf("deliver a file: %w", err)
 	}
 	defer data.Close()
-	to := path.Join(InboxDir, name)
+	to, other := path.Join(InboxDir, name), path.Join(InboxDir, distinct(name, event))
 	result, err := container.Exec(ctx, sandbox.Cmd{
-		Argv: append([]string{"/bin/sh", "-c", bringScript, "inbox"}, bringArgs(to, f.Size, keep)...),
+		Argv: append([]string{"/bin/sh", "-c", bringScript, "inbox"}, bringArgs(to, other, f, keep)...),
 		Dir:  "/", Stdin: data, Env: []string{"LC_ALL=C"},
 	})
 	if err != nil {
@@ -138,6 +144,9 @@ func Deliver(ctx context.Context, container Container, name string, f *Fetched, 
 	}
 	if result.Code != 0 {
 		return "", fmt.Errorf("deliver a file: exit code %d: %.200q", result.Code, result.Stderr)
+	}
+	if string(result.Stdout) == other {
+		to = other
 	}
 	return to, nil
 }

@@ -129,16 +129,30 @@ func TestInboxOfAContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer got.Close()
-	for range 2 {
-		path, err := Deliver(t.Context(), container, f.FileName(anEvent, got.Type), got, nil)
+	other := *got
+	other.Sum = hashOf("another file")
+	for i, is := range []*Fetched{got, got, &other, &other, got} {
+		path, err := Deliver(t.Context(), container, f.FileName(), anEvent, is, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := InboxDir + "/" + anEvent[1:] + "-a.bin"; path != want {
+		want, count := InboxDir+"/a.bin", "1"
+		if is == &other {
+			want = InboxDir + "/" + distinct("a.bin", anEvent)
+		}
+		if i > 1 {
+			count = "2"
+		}
+		if path != want {
 			t.Errorf("it is at %s, want %s", path, want)
 		}
-		if sum := sh(t, container, "sha256sum < "+path+" | cut -c1-64; ls ../inbox | wc -l"); sum != hashOf(string(data))+"\n1" {
+		if sum := sh(t, container, "sha256sum < "+path+" | cut -c1-64; ls ../inbox | wc -l"); sum != hashOf(string(data))+"\n"+count {
 			t.Errorf("the container has %s", sum)
 		}
+	}
+	// What is no file is left alone.
+	sh(t, container, "cd ../inbox; rm a.bin; mkfifo a.bin")
+	if path, err := Deliver(t.Context(), container, f.FileName(), anEvent, got, nil); err != nil || path != InboxDir+"/"+distinct("a.bin", anEvent) {
+		t.Errorf("beside a pipe it is at %s, %v", path, err)
 	}
 }

@@ -71,6 +71,26 @@ func webp(data io.ReaderAt) (width, height int) {
 	return 0, 0
 }
 
+// animated reports from the first bytes of an image whether it moves; nil if they do not say.
+func animated(head []byte, kind string) *bool {
+	moves := false
+	switch kind {
+	case "image/png": // a chunk of its own comes before the pixels (https://www.w3.org/TR/png-3/#acTL-chunk)
+		before, _, found := bytes.Cut(head, []byte("IDAT"))
+		if moves = bytes.Contains(before, []byte("acTL")); !moves && !found {
+			return nil
+		}
+	case "image/webp":
+		if len(head) <= 20 {
+			return nil
+		}
+		moves = string(head[12:16]) == "VP8X" && head[20]&2 != 0
+	default:
+		return nil
+	}
+	return &moves
+}
+
 // decoding is locked while an image is decoded, which takes up to 100 MB.
 var decoding sync.Mutex
 

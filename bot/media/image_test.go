@@ -7,7 +7,10 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func encoded(t testing.TB, kind string, img image.Image) []byte {
@@ -87,6 +90,29 @@ func TestThumbnail(t *testing.T) {
 				t.Errorf("to the right it is %x %x", r, a)
 			}
 		})
+	}
+}
+
+func TestAnimated(t *testing.T) {
+	still := string(encoded(t, "image/png", halves(3, 2, color.White)))
+	yes, no := true, false
+	for _, c := range []struct {
+		kind, head string
+		want       *bool
+	}{
+		{"image/png", still, &no},
+		{"image/png", strings.Replace(still, "IDAT", "acTL\x00IDAT", 1), &yes},
+		{"image/png", strings.Replace(still, "IDAT", "IDATacTL", 1), &no},
+		{"image/png", still[:30], nil},
+		{"image/webp", "RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x12", &yes},
+		{"image/webp", "RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x10", &no},
+		{"image/webp", "RIFF\x00\x00\x00\x00WEBPVP8L\x0a\x00\x00\x00\x12", &no},
+		{"image/webp", "RIFF", nil},
+		{"image/gif", "GIF89a", nil},
+	} {
+		if diff := cmp.Diff(c.want, animated([]byte(c.head), c.kind)); diff != "" {
+			t.Errorf("%s %.40q: %s", c.kind, c.head, diff)
+		}
 	}
 }
 

@@ -13,47 +13,24 @@ import (
 const (
 	// maxName bounds a file's name, in bytes; file systems allow 255.
 	maxName = 120
-	// maxEvent is the length of an event ID in current rooms without its $; longer ones are cut.
-	maxEvent = 43
 	// maxExt bounds an extension that is kept when a name is cut, with its dot.
 	maxExt = 16
 	// maxRaw bounds the part of a name that is used, in bytes.
 	maxRaw = 4096
 )
 
-// SafeName is the inbox name of a file that came with an event: "<event>-<name>", at
-// most 120 bytes of letters and digits of any script, dots, dashes and underscores. It
-// never begins with a dot or a dash, contains no folder, and cannot collide with the
-// file of another event.
-func SafeName(event, name string) string {
-	event = safeEvent(event)
-	return event + "-" + clean(name, maxName-len(event)-1)
-}
-
-// CleanName cleans a name given by somebody else: the last part of a path, in the
-// characters that SafeName allows. It is never empty.
+// CleanName cleans a name given by somebody else: at most 120 bytes of the last part of
+// a path, in letters and digits of any script, dots, dashes and underscores. It never
+// begins with a dot or a dash, and is never empty.
 func CleanName(name string) string { return clean(name, maxName) }
 
-// safeEvent turns an event ID into a part of a name. IDs that lose characters get a hash, so that they remain distinct.
-func safeEvent(event string) string {
-	raw := strings.TrimPrefix(event, "$")
-	kept := strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && (r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			return r
-		}
-		return '-'
-	}, raw)
-	kept = strings.TrimLeft(kept, "-")
-	if kept == raw && kept != "" && len(kept) <= maxEvent {
-		return kept
-	}
+// distinct returns a clean name that no file of another event has, such as
+// "photo-3fa9c1d2.png".
+func distinct(name, event string) string {
 	sum := sha256.Sum256([]byte(event))
-	const hashed = 10
-	kept = strings.TrimRight(kept[:min(len(kept), maxEvent-hashed-1)], "-")
-	if kept == "" {
-		kept = "event"
-	}
-	return kept + "-" + hex.EncodeToString(sum[:hashed/2])
+	const hashed = 4
+	ext := extension(name)
+	return shorten(strings.TrimSuffix(name, ext), maxName-len(ext)-2*hashed-1) + "-" + hex.EncodeToString(sum[:hashed]) + ext
 }
 
 // clean returns a valid name of at most max bytes; max is at least 20.

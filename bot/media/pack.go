@@ -159,6 +159,7 @@ func (i *Item) examine(ctx context.Context, data *os.File, attempt func(context.
 		return fmt.Errorf("examine a file: %w", err)
 	}
 	i.Type = Sniff(head[:n], ours[strings.ToLower(extension(i.Name))])
+	i.Animated = animated(head[:n], i.Type)
 	i.Width, i.Height = dimensions(data, i.Type)
 	if !scalable(i.Type, i.Width, i.Height) {
 		return nil

@@ -28,16 +28,21 @@ const pruneScript = `prune() {
 } </dev/null >/dev/null 2>&1
 `
 
-// bringScript makes room in the inbox for a file of $2 bytes and writes it to $1; $3 and $4 are prune's limits without
-// the new file. The remaining arguments are files to keep. An inbox that is a link is left alone.
-const bringScript = pruneScript + `to=$1 size=$2 files=$3 bytes=$4; shift 4
+// bringScript makes room in the inbox for a file of $4 bytes with the checksum $3. It writes the file to $1, or to $2 if
+// another file is at $1, and prints which; $5 and $6 are prune's limits without the new file. The remaining arguments
+// are files to keep. An inbox that is a link is left alone.
+const bringScript = pruneScript + `to=$1 other=$2 sum=$3 size=$4 files=$5 bytes=$6; shift 6
 (cd /workspace/inbox && [ "$(pwd -P)" = /workspace/inbox ] &&
 	prune "$files" "$bytes" "$(stat -c %i -- "$@" | tr '\n' ' ')") 2>/dev/null
+if [ -e "$to" ] || [ -L "$to" ]; then
+	[ -f "$to" ] && [ "$(stat -Lc %s -- "$to")" = "$size" ] && [ "$(sha256sum <"$to" | cut -c1-64)" = "$sum" ] || to=$other
+fi
+printf %s "$to"
 exec /usr/bin/boxinit write "$to" "$size"`
 
 // bringArgs returns the arguments of bringScript.
-func bringArgs(to string, size int64, keep []string) []string {
-	args := []string{to, strconv.FormatInt(size, 10), strconv.Itoa(keptFiles - 1), strconv.FormatInt(keptBytes-size, 10)}
+func bringArgs(to, other string, f *Fetched, keep []string) []string {
+	args := []string{to, other, f.Sum, strconv.FormatInt(f.Size, 10), strconv.Itoa(keptFiles - 1), strconv.FormatInt(keptBytes-f.Size, 10)}
 	return append(args, keep...)
 }
 

@@ -90,7 +90,7 @@ func TestFullInbox(t *testing.T) {
 	f := &Fetched{Path: path, Size: 3}
 	deliver := func(name string, keep ...string) {
 		t.Helper()
-		if _, err := Deliver(t.Context(), container, name, f, keep); err != nil {
+		if _, err := Deliver(t.Context(), container, name, anEvent, f, keep); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestFullInbox(t *testing.T) {
 	}
 	// An inbox that is a link is left alone.
 	sh(t, container, "rm -rf ../inbox; mkdir ../work; for i in $(seq 300); do echo > ../work/$i; done; ln -s work ../inbox")
-	_, err := Deliver(t.Context(), container, "third", f, nil)
+	_, err := Deliver(t.Context(), container, "third", anEvent, f, nil)
 	if got := sh(t, container, "cd ../work; ls | wc -l"); got != "300" && got != "301" {
 		t.Errorf("in the folder behind a link %s are left; %v", got, err)
 	}

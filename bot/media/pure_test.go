@@ -24,71 +24,72 @@ func hashOf(s string) string {
 
 const anEvent = "$Woq2vwLy8mNukf7e8oz61GxT5gpMmr_asdo-rzeYbg8"
 
-func TestSafeName(t *testing.T) {
-	id := anEvent[1:]
-	for _, c := range []struct{ event, name, want string }{
-		{anEvent, "cat.png", id + "-cat.png"},
-		{anEvent, "my cat (1).png", id + "-my_cat_1_.png"},
-		{anEvent, "../../etc/passwd", id + "-passwd"},
-		{anEvent, `C:\windows\system.ini`, id + "-system.ini"},
-		{anEvent, "", id + "-file"},
-		{anEvent, "...", id + "-file"},
-		{anEvent, ".bashrc", id + "-bashrc"},
-		{anEvent, "-rf", id + "-rf"},
-		{anEvent, "--..--__x", id + "-x"},
-		{anEvent, "a\nb\x00c\td", id + "-a_b_c_d"},
-		{anEvent, "a\u202egnp.exe", id + "-agnp.exe"},
-		{anEvent, "Отчёт.pdf", id + "-Отчёт.pdf"},
-		{anEvent, "e\u0301te\u0301.txt", id + "-été.txt"},
-		{anEvent, "हिन्दी.txt", id + "-हिन्दी.txt"},
-		{anEvent, "ｆｕｌｌ／ｗｉｄｔｈ．ｔｘｔ", id + "-full_width.txt"},
-		{anEvent, "a\u2024\u2024/b", id + "-b"},
-		{anEvent, "\u0301\u0301x", id + "-x"},
-		{anEvent, "bad\xff\xfename", id + "-bad_name"},
-		{anEvent, "@file ~$(rm)`;|&.sh", id + "-file_rm_.sh"},
-		{anEvent, strings.Repeat("a", 300) + ".tar", id + "-" + strings.Repeat("a", 72) + ".tar"},
-		{anEvent, strings.Repeat("é", 300) + ".jpg", id + "-" + strings.Repeat("é", 36) + ".jpg"},
-		{anEvent, "x." + strings.Repeat("e", 300), id + "-x." + strings.Repeat("e", 74)},
-		{"$12345:example.org", "a", "12345-example-org-2fbffff39c-a"},
-		{"", "a", "event-e3b0c44298-a"},
-		{"$-x", "a", "x-6b0c5a5f45-a"},
+func TestCleanName(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"cat.png", "cat.png"},
+		{"my cat (1).png", "my_cat_1_.png"},
+		{"../../etc/passwd", "passwd"},
+		{`C:\windows\system.ini`, "system.ini"},
+		{"", "file"},
+		{"...", "file"},
+		{".bashrc", "bashrc"},
+		{"-rf", "rf"},
+		{"--..--__x", "x"},
+		{"a\nb\x00c\td", "a_b_c_d"},
+		{"a\u202egnp.exe", "agnp.exe"},
+		{"Отчёт.pdf", "Отчёт.pdf"},
+		{"e\u0301te\u0301.txt", "été.txt"},
+		{"हिन्दी.txt", "हिन्दी.txt"},
+		{"ｆｕｌｌ／ｗｉｄｔｈ．ｔｘｔ", "full_width.txt"},
+		{"a\u2024\u2024/b", "b"},
+		{"\u0301\u0301x", "x"},
+		{"bad\xff\xfename", "bad_name"},
+		{"@file ~$(rm)`;|&.sh", "file_rm_.sh"},
+		{strings.Repeat("a", 300) + ".tar", strings.Repeat("a", 116) + ".tar"},
+		{strings.Repeat("é", 300) + ".jpg", strings.Repeat("é", 58) + ".jpg"},
+		{"x." + strings.Repeat("e", 300), "x." + strings.Repeat("e", 118)},
 	} {
-		got := SafeName(c.event, c.name)
-		if c.event != anEvent { // the hash is what it is
-			head, tail := c.want[:strings.LastIndex(strings.TrimSuffix(c.want, "-a"), "-")], "-a"
-			if !strings.HasPrefix(got, head+"-") || !strings.HasSuffix(got, tail) || len(got) != len(c.want) {
-				t.Errorf("SafeName(%q, %q) = %q, want %s-<hash>-a", c.event, c.name, got, head)
-			}
-			continue
-		}
-		if got != c.want {
-			t.Errorf("SafeName(%q, %q)\n got %q\nwant %q", c.event, c.name, got, c.want)
+		if got := CleanName(c.name); got != c.want {
+			t.Errorf("CleanName(%q)\n got %q\nwant %q", c.name, got, c.want)
 		}
 	}
-	if SafeName("$a.b", "x") == SafeName("$a:b", "x") || SafeName(anEvent+"1", "x") == SafeName(anEvent+"2", "x") {
+}
+
+// A file gets another name only if the one it has is another file's.
+func TestDistinct(t *testing.T) {
+	long := strings.Repeat("é", 56) + ".tar.gz"
+	for name, want := range map[string]string{
+		"photo.png": "photo-090cc062.png", "Makefile": "Makefile-090cc062", long: "x",
+	} {
+		got := distinct(name, anEvent)
+		if want == "x" {
+			want = got
+		}
+		if got != want || len(got) > maxName || !strings.HasSuffix(got, extension(name)) || got != CleanName(got) {
+			t.Errorf("distinct(%q) = %q, want %q", name, got, want)
+		}
+	}
+	if distinct("a", "$1") == distinct("a", "$2") {
 		t.Error("files of two events share a name")
 	}
 }
 
-func FuzzSafeName(f *testing.F) {
+func FuzzCleanName(f *testing.F) {
 	for _, name := range []string{"", "..", "a/b", "x.tar.gz", "\u202e", strings.Repeat("\ufdfa", 300), "\xff"} {
-		f.Add(anEvent, name)
+		f.Add(name)
 	}
-	f.Fuzz(func(t *testing.T, anEvent, name string) {
-		got := SafeName(anEvent, name)
+	f.Fuzz(func(t *testing.T, name string) {
+		got := CleanName(name)
 		if got == "" || len(got) > maxName || !utf8.ValidString(got) || strings.ContainsAny(got[:1], ".-") {
-			t.Errorf("SafeName(%q, %q) = %q", anEvent, name, got)
+			t.Errorf("CleanName(%q) = %q", name, got)
 		}
 		for _, r := range got {
 			if r != '.' && r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r) {
-				t.Errorf("SafeName(%q, %q) = %q has %U", anEvent, name, got, r)
+				t.Errorf("CleanName(%q) = %q has %U", name, got, r)
 			}
 		}
-		if strings.Contains(got, "..") || SafeName(anEvent, name) != got {
-			t.Errorf("SafeName(%q, %q) = %q", anEvent, name, got)
-		}
-		if again := CleanName(CleanName(name)); again != CleanName(name) {
-			t.Errorf("CleanName(%q) is %q, and of that %q", name, CleanName(name), again)
+		if strings.Contains(got, "..") || CleanName(name) != got {
+			t.Errorf("CleanName(%q) = %q", name, got)
 		}
 	})
 }
@@ -141,7 +142,7 @@ func FuzzDescribe(f *testing.F) {
 		if ok != (file.Placeholder() != "") || file.Size < 0 {
 			t.Errorf("Describe(%q) = %+v, %v", content, file, ok)
 		}
-		if name := file.FileName(anEvent, "image/png"); len(name) > maxName || !strings.HasPrefix(name, anEvent[1:]+"-") {
+		if name := file.FileName(); len(name) > maxName || name != CleanName(name) {
 			t.Errorf("FileName of %q is %q", content, name)
 		}
 	})
@@ -149,17 +150,17 @@ func FuzzDescribe(f *testing.F) {
 
 func TestFileName(t *testing.T) {
 	for _, c := range []struct {
-		file       File
-		kind, want string
+		file File
+		want string
 	}{
-		{File{Kind: Image, Name: "a.jpeg"}, "image/png", "a.jpeg"},
-		{File{Kind: Sticker, Name: "a waving cat"}, "image/webp", "a_waving_cat.webp"},
-		{File{Kind: Voice}, "audio/ogg", "voice.ogg"},
-		{File{Kind: Plain, Name: "///"}, "application/x-odd", "file"},
-		{File{Kind: Sticker, Name: strings.Repeat("long ", 99)}, "image/png", "long_long_long_long_long_long_long_long.png"},
+		{File{Kind: Image, Type: "image/png", Name: "a.jpeg"}, "a.jpeg"},
+		{File{Kind: Sticker, Type: "image/webp", Name: "a waving cat"}, "a_waving_cat.webp"},
+		{File{Kind: Voice, Type: "audio/ogg"}, "voice.ogg"},
+		{File{Kind: Plain, Type: "application/x-odd", Name: "///"}, "file"},
+		{File{Kind: Sticker, Type: "image/png", Name: strings.Repeat("long ", 99)}, "long_long_long_long_long_long_long_long.png"},
 	} {
-		if got, want := c.file.FileName(anEvent, c.kind), anEvent[1:]+"-"+c.want; got != want {
-			t.Errorf("file %+v is called %q, want %q", c.file, got, want)
+		if got := c.file.FileName(); got != c.want {
+			t.Errorf("file %+v is called %q, want %q", c.file, got, c.want)
 		}
 	}
 	line := File{Kind: Voice}.Line("/workspace/inbox/x.ogg", "audio/ogg", 1500)

@@ -121,6 +121,7 @@ type info struct {
 	Size      int64          `json:"size"`
 	Width     int            `json:"w,omitempty"`
 	Height    int            `json:"h,omitempty"`
+	Animated  *bool          `json:"org.matrix.msc4230.is_animated,omitempty"` // without it, some clients label PNGs as GIFs
 	ThumbURL  string         `json:"thumbnail_url,omitempty"`
 	ThumbFile *EncryptedFile `json:"thumbnail_file,omitempty"`
 	ThumbInfo *info          `json:"thumbnail_info,omitempty"`
@@ -131,7 +132,7 @@ type info struct {
 func Content(item *Item, up Uploaded, relates *matrix.RelatesTo) (json.RawMessage, error) {
 	c := content{
 		MsgType: msgType(item.Type), Body: item.Name, FileName: item.Name, Location: up.Location, Relates: relates,
-		Info: info{MimeType: item.Type, Size: item.Size, Width: item.Width, Height: item.Height},
+		Info: info{MimeType: item.Type, Size: item.Size, Width: item.Width, Height: item.Height, Animated: item.Animated},
 	}
 	if up.Thumb != nil && item.Thumb != nil {
 		c.Info.ThumbURL, c.Info.ThumbFile = up.Thumb.URL, up.Thumb.File

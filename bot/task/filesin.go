@@ -24,14 +24,18 @@ func WithFile(f media.File, words string) string {
 	return strings.TrimSpace(text + "\n" + words)
 }
 
-// inboxName returns the name of an event's file in the inbox. It is known before the
-// download and does not change with a restart.
-func inboxName(f media.File, event string) string { return f.FileName(event, f.Type) }
-
 // FileAnswer returns the text of an answer that came as a file: its caption, then the
-// path that the file will have.
-func FileAnswer(f media.File, event, words string) string {
-	return strings.TrimSpace(words + "\n" + path.Join(media.InboxDir, inboxName(f, event)))
+// path that the file will have, if no other file has that name.
+func FileAnswer(f media.File, words string) string {
+	return strings.TrimSpace(words + "\n" + path.Join(media.InboxDir, f.FileName()))
+}
+
+// answerPath returns the last line of an answer that came as a file: its path. It is "" for other answers.
+func answerPath(answer string) string {
+	if last := answer[strings.LastIndex(answer, "\n")+1:]; path.Dir(last) == media.InboxDir {
+		return last
+	}
+	return ""
 }
 
 // fileEvents returns the events that may carry files for the task, in order: its own,
@@ -166,7 +170,7 @@ func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []st
 	if fetched, err = env.Room.Fetch(ctx, f); err == nil {
 		defer fetched.Close()
 		is.Type, is.Size = fetched.Type, fetched.Size
-		is.Path, err = media.Deliver(ctx, i.container, inboxName(f, event), fetched, keep)
+		is.Path, err = media.Deliver(ctx, i.container, f.FileName(), event, fetched, keep)
 	}
 	switch {
 	case err == nil:

@@ -94,6 +94,11 @@ func exchanges(t *Task) []workspace.Answered {
 		if i == len(t.exec.Answers)-1 && t.Question().IsHeld() {
 			text = verdictOn(a, t.rec.Approved)
 		}
+		for _, f := range t.rec.Files {
+			if expected := answerPath(text); expected != "" && f.Event == a.Event && f.Path != "" {
+				text = strings.TrimSuffix(text, expected) + f.Path
+			}
+		}
 		out = append(out, workspace.Answered{Question: a.Question, Answer: text, By: t.env.NameOf(a.By)})
 	}
 	return out

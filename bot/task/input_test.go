@@ -9,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/workspace"
 )
 
 // The CLI must keep what a waiting task or the next one continues, and nothing of a task that is over.
@@ -59,5 +61,18 @@ func TestNeededSessions(t *testing.T) {
 	must(journal.Close())
 	if got := env.neededSessions(ctx); got != nil {
 		t.Errorf("without the journal: %q", got)
+	}
+}
+
+// The prompt names the file of an answer as it is in the inbox, where another one may have had its name.
+func TestAnswerWithFile(t *testing.T) {
+	one := &Task{
+		env:  &Env{},
+		exec: &agent.Execution{Answers: []agent.Answer{{Question: "How?", Answer: "so\n/workspace/inbox/a.png", Event: "$1"}, {Question: "Sure?", Answer: "/workspace/inbox/a.png", Event: "$2"}}},
+		rec:  state.Task{Details: state.Details{Files: []state.File{{Event: "$1", Path: "/workspace/inbox/a.png"}, {Event: "$2", Path: "/workspace/inbox/a-1234abcd.png"}}}},
+	}
+	want := []workspace.Answered{{Question: "How?", Answer: "so\n/workspace/inbox/a.png"}, {Question: "Sure?", Answer: "/workspace/inbox/a-1234abcd.png"}}
+	if diff := cmp.Diff(want, exchanges(one)); diff != "" {
+		t.Error(diff)
 	}
 }

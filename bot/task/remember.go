@@ -3,12 +3,10 @@ package task
 import (
 	"context"
 	"fmt"
-	"path"
 	"regexp"
 	"strings"
 
 	"matrix-tui/agent"
-	"matrix-tui/bot/media"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -137,8 +135,8 @@ func editsOf(ctx context.Context, t *Task) (edits []recall.Edit, err error) {
 	}
 	for _, a := range t.exec.Answers {
 		add(a.Event, a.By, func(words string) string {
-			if last := a.Answer[strings.LastIndex(a.Answer, "\n")+1:]; path.Dir(last) == media.InboxDir {
-				return words + "\n" + last // see FileAnswer
+			if file := answerPath(a.Answer); file != "" {
+				return words + "\n" + file
 			}
 			return words
 		})

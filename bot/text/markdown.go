@@ -10,6 +10,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
 	gmtext "github.com/yuin/goldmark/text"
@@ -23,20 +25,24 @@ const (
 	// maxCells bounds the cells of all tables in a text, counted as if they were one table: a short text can declare
 	// very many.
 	maxCells = 20_000
+	// maxGrowth bounds the plain text, as a multiple of the source: indented lines and the columns of a table make it
+	// longer.
+	maxGrowth = 8
 )
 
 // markdown renders the agent's text with the tags and attributes that the specification allows. HTML in it is shown as
 // text.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.Strikethrough, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
+	goldmark.WithExtensions(extension.Strikethrough, extension.Table),
+	goldmark.WithParserOptions(parser.WithInlineParsers(util.Prioritized(formulas{}, 0)), parser.WithBlockParsers(util.Prioritized(formulas{}, 0))),
 	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 0))),
 )
 
-// HTML renders markdown that is [Visible]. It returns "" if the source says the same, or if rendering would be too
-// expensive.
-func HTML(text string) string {
+// Render returns what Markdown that is [Visible] says: as plain text, and as HTML, "" if that adds nothing. The source
+// itself is the plain text if rendering would be too expensive.
+func Render(text string) (body, formatted string) {
 	if cells(text) > maxCells || nesting(text) > maxDepth {
-		return ""
+		return text, ""
 	}
 	source := []byte(text)
 	doc := markdown.Parser().Parse(gmtext.NewReader(source))
@@ -54,16 +60,20 @@ func HTML(text string) string {
 		err = markdown.Renderer().Render(&out, source, doc)
 	}
 	if err != nil || depth > 0 {
-		return ""
+		return text, ""
 	}
-	rendered := strings.TrimRight(out.String(), "\n")
-	if inner, ok := strings.CutPrefix(rendered, "<p>"); ok && strings.HasSuffix(inner, "</p>") && !strings.Contains(inner, "<p>") {
-		rendered = strings.TrimSuffix(inner, "</p>") // a single paragraph needs no tags
+	body = Visible(plain{source}.document(doc))
+	if strings.TrimSpace(body) == "" || len(body) > maxGrowth*len(text) {
+		body = text
 	}
-	if rendered == string(util.EscapeHTML(source)) {
-		return ""
+	formatted = strings.TrimRight(out.String(), "\n")
+	if inner, ok := strings.CutPrefix(formatted, "<p>"); ok && strings.HasSuffix(inner, "</p>") && !strings.Contains(inner, "<p>") {
+		formatted = strings.TrimSuffix(inner, "</p>") // a single paragraph needs no tags
 	}
-	return rendered
+	if formatted == string(util.EscapeHTML([]byte(body))) {
+		return body, ""
+	}
+	return body, formatted
 }
 
 // cells returns the maximum number of cells that the tables of a text can have.
@@ -96,7 +106,7 @@ func nesting(text string) (most int) {
 	return most
 }
 
-// safe renders links, images and HTML. Matrix clients do not show images from other servers, so an image becomes a
+// safe renders links, images, HTML, formulas and the cells of tables. Matrix clients do not show images from other servers, so an image becomes a
 // link. A link that a client should not open is shown as text, and so is HTML.
 type safe struct{}
 
@@ -106,6 +116,9 @@ func (s safe) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindAutoLink, s.auto)
 	reg.Register(ast.KindRawHTML, s.rawHTML)
 	reg.Register(ast.KindHTMLBlock, s.htmlBlock)
+	reg.Register(extast.KindTableCell, s.cell)
+	reg.Register(kindFormula, s.formula)
+	reg.Register(kindDisplay, s.formula)
 }
 
 func (safe) rawHTML(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -133,17 +146,17 @@ func writeEscaped(w util.BufWriter, source []byte, segments *gmtext.Segments) {
 	}
 }
 
-func (safe) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	tag(w, node, node.(*ast.Link).Destination, entering)
+func (safe) link(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	tag(w, source, node, node.(*ast.Link).Destination, entering)
 	return ast.WalkContinue, nil
 }
 
-func (safe) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func (safe) image(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	n := node.(*ast.Image)
 	if entering {
 		_, _ = w.WriteString("🖼 ")
 	}
-	tag(w, n, n.Destination, entering)
+	tag(w, source, n, n.Destination, entering)
 	return ast.WalkContinue, nil
 }
 
@@ -167,7 +180,7 @@ func (safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) 
 
 // tag writes the start or the end of a link. For a target that cannot be opened, it writes the target after the text;
 // without text, the target alone.
-func tag(w util.BufWriter, n ast.Node, target []byte, entering bool) {
+func tag(w util.BufWriter, source []byte, n ast.Node, target []byte, entering bool) {
 	open := opens(target)
 	href := within(n, open)
 	if entering {
@@ -177,7 +190,7 @@ func tag(w util.BufWriter, n ast.Node, target []byte, entering bool) {
 	shown := string(util.EscapeHTML(target))
 	if !n.HasChildren() {
 		_, _ = w.WriteString(shown)
-	} else if open == nil && shown != "" {
+	} else if open == nil && shown != "" && !tells(plain{source}.inline(n), string(target)) {
 		_, _ = w.WriteString(" (" + shown + ")")
 	}
 	if href != nil {

@@ -39,7 +39,8 @@ const shell = "run_shell_command"
 
 // fitsNotice estimates the size of an edit as JSON, which contains the text twice.
 func fitsNotice(notice string) bool {
-	data, err := json.Marshal([]string{notice, HTML(notice), notice, HTML(notice)})
+	body, formatted := Render(notice)
+	data, err := json.Marshal([]string{body, formatted, body, formatted})
 	return err == nil && len(data) <= 13<<10
 }
 
@@ -207,9 +208,9 @@ func FuzzProgressText(f *testing.F) {
 				t.Fatalf("no %q in %q", want, row)
 			}
 		}
-		shown := HTML(text)
+		body, shown := Render(text)
 		if shown == "" {
-			shown = text
+			shown = body
 		}
 		if rest := ourTags.ReplaceAllString(shown, ""); strings.ContainsAny(rest, "<>") {
 			t.Fatalf("HTML of others: %s", shown)
@@ -226,7 +227,7 @@ func BenchmarkProgressText(b *testing.B) {
 		p.take("run", called(fmt.Sprint(i), shell, "go test ./... # "+strings.Repeat("x", 100)))
 	}
 	for b.Loop() {
-		HTML(p.Progress(time.Minute, "", fitsNotice))
+		Render(p.Progress(time.Minute, "", fitsNotice))
 	}
 }
 

@@ -24,6 +24,8 @@ type accounts struct {
 	Bot  demoAccount `json:"bot"`
 	You  demoAccount `json:"you"`
 	Room string      `json:"room,omitempty"`
+	// Seen is the newest event that the terminal has shown.
+	Seen string `json:"seen,omitempty"`
 
 	path string
 }
@@ -31,6 +33,8 @@ type accounts struct {
 type demoAccount struct {
 	Name     string `json:"name"` // localpart
 	Password string `json:"password"`
+	// Recovery is the recovery key of the account's cross-signing identity.
+	Recovery string `json:"recovery_key,omitempty"`
 }
 
 // loadAccounts reads the file, or starts a new one.
@@ -91,14 +95,17 @@ func (a *accounts) enter(ctx context.Context, homeserver string, log zerolog.Log
 	if err != nil {
 		return nil, "", fmt.Errorf("create the bot's account: %w", err)
 	}
-	err = a.enrol(&a.You, "you", func(account demoAccount) (err error) {
-		you, err = person.Enter(ctx, config(account))
+	err = a.enrol(&a.You, "alex", func(account demoAccount) (err error) {
+		signed := config(account)
+		signed.Keys, signed.Recovery = person.SignedKeys, account.Recovery
+		you, err = person.Enter(ctx, signed)
 		return err
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create your account: %w", err)
 	}
-	return you, bot, nil
+	a.You.Recovery = you.Recovery()
+	return you, bot, a.save()
 }
 
 // room returns the previous room, if both are still in it or the bot can be invited again, and otherwise creates one.

@@ -76,6 +76,9 @@ func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 		"STATE_DIR": d.state(), "MATRIX_HOMESERVER": d.homeserver, "MATRIX_USER": d.bot, "MATRIX_PASSWORD": known.Bot.Password,
 		"MATRIX_OWNERS": d.you.ID(), "MATRIX_ALLOW": d.you.ID(), "DEBOUNCE_MILLISECONDS": "0", // each line has its answer here
 	}
+	if d.setting("E2EE_DEVICES") == "" {
+		set["E2EE_DEVICES"] = "all" // any client works in encrypted rooms, without verification
+	}
 	if d.model != nil {
 		set["GEMINI_API_KEY"], set["GEMINI_BASE_URL"] = d.modelKey, d.modelURL
 	}

@@ -23,27 +23,35 @@ type chat struct {
 
 	mu       sync.Mutex      // locked while a message is sent, so that its answer finds it
 	mine     map[string]bool // sent events without an answer
-	commands map[string]bool // sent events with a command, whose answer is shown in full
+	commands map[string]bool // sent events; true for a command, whose answer is shown in full
 	seen     map[string]bool // events that were shown, or existed before
+	last     string          // the newest of them
 	calm     chan struct{}   // receives a value whenever something was shown
 }
 
-func newChat(me *person.Person, room, bot, label string, before []person.Msg, s screen) *chat {
-	c := &chat{
+// newChat continues a chat, of which the terminal has shown the event seen.
+func newChat(me *person.Person, room, bot, label, seen string, before []person.Msg, s screen) *chat {
+	return &chat{
 		me: me, room: room, bot: bot, label: label, screen: s,
-		mine: map[string]bool{}, commands: map[string]bool{}, seen: map[string]bool{}, calm: make(chan struct{}, 1),
+		mine: map[string]bool{}, commands: map[string]bool{}, seen: known(me.ID(), seen, before), last: seen, calm: make(chan struct{}, 1),
 	}
-	// Messages after the person's own last one are shown again: they may be unread.
-	last := len(before)
+}
+
+// known returns the events that are not shown again: those up to the event seen, or to the person's own last message. What
+// came since may be unread, but its notices say nothing any more.
+func known(me, seen string, before []person.Msg) map[string]bool {
+	read, out := len(before), map[string]bool{}
 	for i, m := range before {
-		if m.Sender == me.ID() {
-			last = i + 1
+		if m.Sender == me || m.Event == seen {
+			read = i + 1
 		}
 	}
-	for _, m := range before[:last] {
-		c.seen[m.Event] = true
+	for i, m := range before {
+		if i < read || m.Kind == "m.notice" {
+			out[m.Event] = true
+		}
 	}
-	return c
+	return out
 }
 
 // run sends and shows until the person leaves. At the end of input that is not a terminal it first waits for the
@@ -59,6 +67,11 @@ func (c *chat) run(ctx context.Context, timeout time.Duration) error {
 	stop()
 	return errors.Join(err, <-done)
 }
+
+const help = `Whatever you type is a message to the bot: a task, an answer to its question, or more about what it is working on.
+  !stop   cancels the running task
+  !help   shows the bot's other commands
+  /quit   ends this chat and stops the bot, as Ctrl-D does; the next ./deploy/try continues here`
 
 // errQuit means that the person left with /quit.
 var errQuit = errors.New("quit")
@@ -92,6 +105,10 @@ func (c *chat) say(ctx context.Context, text string) error {
 		return errQuit
 	}
 	if text == "" {
+		return nil
+	}
+	if text == "/help" {
+		c.screen.Show(help)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -133,13 +150,13 @@ func (c *chat) see(event string) {
 			}
 		}
 	}
-	c.seen[event] = true
+	c.seen[event], c.last = true, event
 }
 
 // take shows one event and removes the task that it answers from the list.
 func (c *chat) take(m person.Msg) {
 	c.mu.Lock()
-	own := c.mine[m.Event] // it arrives before its answer
+	_, own := c.commands[m.Event]
 	if m.Final() && m.Sender == c.bot {
 		delete(c.mine, m.ReplyTo)
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +48,19 @@ func TestWhatTheChatShows(t *testing.T) {
 	}
 }
 
+// The next chat begins with what may be unread, without old notices.
+func TestKnown(t *testing.T) {
+	before := []person.Msg{
+		{Event: "$task", Sender: "@alex:x", Kind: "m.text"}, {Event: "$work", Sender: "@bot:x", Kind: "m.notice"},
+		{Event: "$answer", Sender: "@bot:x", Kind: "m.text"}, {Event: "$more", Sender: "@bot:x", Kind: "m.text"},
+	}
+	for seen, want := range map[string]string{"": "$task $work", "$answer": "$answer $task $work", "$more": "$answer $more $task $work"} {
+		if got := strings.Join(slices.Sorted(maps.Keys(known("@alex:x", seen, before))), " "); got != want {
+			t.Errorf("after %q %s is known, want %s", seen, got, want)
+		}
+	}
+}
+
 func TestEnrol(t *testing.T) {
 	dir := t.TempDir()
 	a, err := loadAccounts(dir)
@@ -59,22 +74,22 @@ func TestEnrol(t *testing.T) {
 		if err != nil || kept.You != account {
 			t.Errorf("the account is registered before it is stored: %+v, %v", kept, err)
 		}
-		if account.Name == "you" {
+		if account.Name == "alex" {
 			return errors.New("taken")
 		}
 		return nil
 	}
-	if err := a.enrol(&a.You, "you", register); err != nil {
+	if err := a.enrol(&a.You, "alex", register); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(tried, " "); !regexp.MustCompile(`^you you-[a-z2-7]{6}$`).MatchString(got) {
+	if got := strings.Join(tried, " "); !regexp.MustCompile(`^alex alex-[a-z2-7]{6}$`).MatchString(got) {
 		t.Errorf("names tried: %q", got)
 	}
 	again, err := loadAccounts(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.enrol(&again.You, "you", register); err != nil || again.You != a.You || len(tried) != 3 {
+	if err := again.enrol(&again.You, "alex", register); err != nil || again.You != a.You || len(tried) != 3 {
 		t.Errorf("the previous account is not used: %+v, %v, tried %q", again.You, err, tried)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "accounts.json"), []byte("{"), 0o600); err != nil {

@@ -80,7 +80,7 @@ func (d *demo) play(parent context.Context) (err error) {
 	group.Go(func() error { return d.serve(ctx, known, file) })
 	group.Go(func() error {
 		defer stop()
-		return d.chat(ctx)
+		return d.chat(ctx, known)
 	})
 	err = group.Wait()
 	if errors.Is(err, context.Canceled) && parent.Err() != nil {
@@ -115,23 +115,25 @@ func (d *demo) banner(known *accounts) string {
 	line("")
 	line("  This terminal is a room with the bot. Element, or any other client, can join in:")
 	line("")
-	line("    homeserver  %s", d.homeserver)
-	line("    user        %s  (%s)", known.You.Name, d.you.ID())
-	line("    password    %s", known.You.Password)
+	line("    homeserver    %s", d.homeserver)
+	line("    user          %s  (%s)", known.You.Name, d.you.ID())
+	line("    password      %s", known.You.Password)
+	line("    recovery key  %s", known.You.Recovery)
+	line("    the bot       %s", d.bot)
 	line("")
 	if d.model != nil {
 		line("  GEMINI_API_KEY is not set, so a SCRIPTED MODEL answers, not Gemini; its replies say so.")
 	} else {
 		line("  Gemini answers, with your API key.")
 	}
-	line("  Type a task and press Enter. Several pasted lines are one message. /quit or Ctrl-D exits.")
+	line("  Type a task and press Enter. Several pasted lines are one message. /help explains more, /quit or Ctrl-D exits.")
 	line("  The bot's log is %s.", d.logPath())
 	line("")
 	return b.String()
 }
 
 // chat waits for the bot and then runs the terminal.
-func (d *demo) chat(ctx context.Context) (err error) {
+func (d *demo) chat(ctx context.Context, known *accounts) (err error) {
 	fmt.Fprintln(d.stdout, "  The bot is starting …")
 	if err := d.joined(ctx); err != nil {
 		return err
@@ -150,8 +152,10 @@ func (d *demo) chat(ctx context.Context) (err error) {
 	if d.model != nil {
 		label = "bot (scripted model)"
 	}
-	err = newChat(d.you, d.room, d.bot, label, d.before, d.screen).run(ctx, d.timeout())
-	err = errors.Join(err, d.screen.Close())
+	c := newChat(d.you, d.room, d.bot, label, known.Seen, d.before, d.screen)
+	err = c.run(ctx, d.timeout())
+	known.Seen = c.last
+	err = errors.Join(err, d.screen.Close(), known.save())
 	fmt.Fprintln(d.stdout, "  The bot is stopping. A running task continues in the room's container; the next start picks it up.")
 	return err
 }

@@ -65,7 +65,7 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	}
 	c.mach.SessionReceived = func(context.Context, id.RoomID, id.SessionID, uint32) { c.keyCame = true }
 	if cfg.Keys == SignedKeys {
-		if err := c.sign(ctx, cfg.Password); err != nil {
+		if p.recovery, err = c.sign(ctx, cfg.Password, cfg.Recovery); err != nil {
 			return err
 		}
 	}
@@ -76,18 +76,18 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// sign gives the account a cross-signing identity and signs this device with it.
-func (c *crypt) sign(ctx context.Context, password string) error {
-	if _, _, err := c.mach.GenerateAndUploadCrossSigningKeysWithPassword(ctx, password, ""); err != nil {
-		return fmt.Errorf("create cross-signing keys: %w", err)
+// sign signs this device with the account's cross-signing identity, which it creates without a recovery key.
+func (c *crypt) sign(ctx context.Context, password, recovery string) (string, error) {
+	if recovery == "" {
+		var err error
+		if recovery, _, err = c.mach.GenerateAndUploadCrossSigningKeysWithPassword(ctx, password, ""); err != nil {
+			return "", fmt.Errorf("create cross-signing keys: %w", err)
+		}
 	}
-	if err := c.mach.SignOwnDevice(ctx, c.mach.OwnIdentity()); err != nil {
-		return fmt.Errorf("sign own device: %w", err)
+	if err := c.mach.VerifyWithRecoveryKey(ctx, recovery); err != nil {
+		return "", fmt.Errorf("sign own device: %w", err)
 	}
-	if err := c.mach.SignOwnMasterKey(ctx); err != nil {
-		return fmt.Errorf("sign own master key: %w", err)
-	}
-	return nil
+	return recovery, nil
 }
 
 // Sign makes the account's identity sign another of its devices, as a verification does.

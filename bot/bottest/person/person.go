@@ -26,6 +26,7 @@ type Config struct {
 	Password   string         // for registration and login
 	Device     string         // display name of the session; "" = "matrix-tui"
 	Keys       Keys           // whether it reads and writes encrypted rooms
+	Recovery   string         // recovery key of the identity that signs the device; "" = a new identity
 	Log        zerolog.Logger // debug lines of the HTTP client; the zero value logs nothing
 }
 
@@ -35,7 +36,7 @@ type Keys int
 const (
 	NoKeys       Keys = iota // it cannot encrypt
 	UnsignedKeys             // a device that its account has not signed
-	SignedKeys               // a device signed by a new cross-signing identity of the account
+	SignedKeys               // a device signed by the cross-signing identity of the account
 )
 
 // Person is one logged-in session. Its methods are safe for concurrent use.
@@ -43,8 +44,9 @@ type Person struct {
 	cli *mautrix.Client
 	log zerolog.Logger
 
-	crypt   *crypt // nil: it cannot encrypt
-	holding holding
+	crypt    *crypt // nil: it cannot encrypt
+	recovery string // recovery key of its identity
+	holding  holding
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -124,6 +126,9 @@ func enter(ctx context.Context, cli *mautrix.Client, cfg Config) error {
 
 // ID is the user ID, @alice:example.org.
 func (p *Person) ID() string { return p.cli.UserID.String() }
+
+// Recovery is the recovery key of the identity that signed the session, "" if none did.
+func (p *Person) Recovery() string { return p.recovery }
 
 // Close stops syncing and waits for it. The session stays valid on the server.
 func (p *Person) Close() {
