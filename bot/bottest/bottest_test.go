@@ -144,7 +144,7 @@ func TestTaskOf(t *testing.T) {
 		"moved":                {person.Msg{Kind: "m.text", Body: moved}, "!den:x/$task"},
 		"moved, edited":        {person.Msg{Kind: "m.text", Body: moved, EditOf: "$it"}, ""},
 		"a notice":             {person.Msg{Kind: "m.notice", Body: moved}, ""},
-		"a question":           {person.Msg{Kind: "m.text", Body: "I need your input:\n" + moved}, ""},
+		"a question":           {person.Msg{Kind: "m.text", Body: moved, Content: []byte(`{"io.matrix-tui.txn":"0a-q0"}`)}, ""},
 		"end of a long answer": {person.Msg{Kind: "m.text", Body: "end\n\n_[the task](https://matrix.to/#/%21house:x/$task?via=x)_"}, ""},
 		"no task":              {person.Msg{Kind: "m.text", Body: "https://matrix.to/#/!den:x/$task"}, ""},
 	} {
