@@ -26,11 +26,29 @@ var optionLine = regexp.MustCompile(`^ {0,3}(?:[-*+•][ \t]+)?(\*\*|__)?\(?(?:(
 // come before the question. Lists in code and nested lists do not count. At most
 // MaxOptions are returned.
 func Options(question string) []Option {
-	var list, last []Option
+	options, _, _ := optionList(question)
+	return options
+}
+
+// WithoutOptions returns a question without the lines of its options.
+func WithoutOptions(question string) string {
+	_, from, to := optionList(question)
+	return strings.TrimSpace(strings.TrimRight(question[:from], "\n") + "\n\n" + strings.TrimLeft(question[to:], "\n"))
+}
+
+// optionList returns the options of a question, and where its lines begin and end.
+func optionList(question string) (last []Option, from, to int) {
+	var list []Option
 	var first string // label of the list's first option
 	var open fence
+	begin, end, within := 0, 0, false // within: the line continues the last option
 	for line := range strings.Lines(question) {
+		start := end
+		end += len(line)
 		f := fenceOf([]byte(line))
+		if within = within && (line[0] == ' ' || line[0] == '\t'); within {
+			to = end
+		}
 		switch {
 		case open.n > 0:
 			if open.closedBy(f) {
@@ -50,7 +68,7 @@ func Options(question string) []Option {
 			text = m[1] + text // label and text are both bold
 		}
 		if label == "1" || label == "a" || label == "A" {
-			list, first = nil, label
+			list, first, begin = nil, label, start
 		} else if len(list) == 0 || label != labelAt(first, len(list)) {
 			continue
 		}
@@ -58,10 +76,10 @@ func Options(question string) []Option {
 			list = append(list, Option{Key: keyAt(first, len(list)), Answer: label + ". " + short(text, maxOption)})
 		}
 		if len(list) >= 2 {
-			last = list
+			last, from, to, within = list, begin, end, true
 		}
 	}
-	return last
+	return last, from, to
 }
 
 // Chosen returns the answer that a reaction selects.

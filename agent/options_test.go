@@ -78,3 +78,18 @@ func TestChosen(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutOptions(t *testing.T) {
+	for question, want := range map[string]string{
+		"Which?":                              "Which?",
+		"Which?\n1. production\n2. staging\n": "Which?",
+		"1. x\n2. y\nOr none?":                "Or none?",
+		"Which?\n\n1. x\n   more\n\n   - and on\n2. y\n   and more\nOr none?": "Which?\n\nOr none?",
+		"I did\n1. this\n2. that\nNow?\na) go\nb) stop":                       "I did\n1. this\n2. that\nNow?",
+		"1. x\n2. y": "",
+	} {
+		if got := WithoutOptions(question); got != want {
+			t.Errorf("%q: %q, want %q", question, got, want)
+		}
+	}
+}

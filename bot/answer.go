@@ -8,7 +8,6 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/task"
-	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
@@ -121,11 +120,11 @@ func (r *room) tooLate(ctx context.Context, row state.Event, rec state.Task, v v
 	if v == isClosed {
 		return r.tell(ctx, row, "That question is closed: the task has ended. Send the task again if you still want it done.")
 	}
-	by := "by HTTP"
+	by := "over HTTP"
 	if answers := rec.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
-		by = "by " + text.Code(answers[len(answers)-1].By)
+		by = "by " + r.env.NameOf(answers[len(answers)-1].By)
 	}
-	return r.tell(ctx, row, "That question was already answered, "+by+": the first answer stands. Use `!task` to start another task.")
+	return r.tell(ctx, row, "That question was already answered "+by+": the first answer stands. `!task TEXT` starts another task.")
 }
 
 // ambiguous asks which of several questions is meant.

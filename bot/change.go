@@ -240,17 +240,19 @@ func answerText(body string) string {
 // amend replaces the newest answer of a task, which was given by the event
 // edited. The caller holds r.decisions.
 func (r *room) amend(ctx context.Context, row state.Event, t *task.Task, edited, text string) error {
-	if t.Given().Answer == text {
-		return r.finish(ctx, row) // the edit was already applied
+	if t.Given().Answer != text { // else the edit was already applied
+		if t.Continued() {
+			return r.tell(ctx, row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")
+		}
+		err := t.Amend(ctx, edited, text)
+		if errors.Is(err, agent.ErrLimit) {
+			return r.tell(ctx, row, sentence.Text(err)+" Your first answer stands.")
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if t.Continued() {
-		return r.tell(ctx, row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")
-	}
-	err := t.Amend(ctx, edited, text)
-	if errors.Is(err, agent.ErrLimit) {
-		return r.tell(ctx, row, sentence.Text(err)+" Your first answer stands.")
-	}
-	if err != nil {
+	if err := r.unquote(ctx, edited); err != nil { // the question shows the first answer
 		return err
 	}
 	return r.finish(ctx, row)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
@@ -18,6 +19,7 @@ type command struct {
 	name   string
 	text   string // its argument: "" for none, in brackets if optional
 	does   string // one-line description, shown in rooms
+	brief  string // a few words for `!help`, "" for a command that only `!help all` shows
 	owners bool   // for owners only; else for everyone who may use the bot in the room
 	direct bool   // only in a direct chat
 	// run handles the message in row and finishes the row. nil: the argument is a
@@ -30,22 +32,22 @@ var commands []command
 
 func init() {
 	commands = []command{ // in init, because the handlers refer to the table
-		{name: "help", does: "lists my commands", run: (*room).doHelp},
+		{name: "help", text: "[all|owner]", does: "lists my commands: the most useful, all, or those for owners", run: (*room).doHelp},
 		{name: "task", text: "TEXT", does: "starts a task, even while I wait for an answer"},
 		{name: "answer", text: "TEXT", does: "answers my open question", run: (*room).doAnswer},
 		{name: "steer", text: "TEXT", does: "interrupts the running task and continues it with your instructions", run: (*room).doSteer},
-		{name: "stop", text: "[all]", does: "cancels the running task, or the one waiting for an answer. With `all`, it also empties the queue and ends what earlier tasks left running, such as servers", run: (*room).doStop},
-		{name: "status", does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model", run: (*room).doStatus},
-		{name: "model", text: "[auto|pro|flash|NAME]", does: "shows the model, why it was chosen and which others there are; owners set the room's", run: (*room).doModel},
+		{name: "stop", text: "[all]", does: "cancels the running task, or the one waiting for an answer. With `all`, it also empties the queue and ends what earlier tasks left running, such as servers", brief: "cancels what I am doing", run: (*room).doStop},
+		{name: "status", does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model", brief: "shows what I am doing", run: (*room).doStatus},
+		{name: "model", text: "[auto|pro|flash|NAME]", does: "shows the model, why it was chosen and which others there are; owners set the room's", brief: "shows which model I use", run: (*room).doModel},
 		{name: "usage", does: "shows what this room has used of the model: tokens, runs, sessions and compactions, today and in total", run: (*room).doUsage},
-		{name: "memory", text: "[search|add|forget …]", does: "shows what I remember in this room, finds, adds or forgets something", run: (*room).doMemory},
+		{name: "memory", text: "[search|add|forget …]", does: "shows what I remember in this room, finds, adds or forgets something", brief: "shows what I remember", run: (*room).doMemory},
 		{name: "compact", text: "[WHAT TO KEEP]", does: "starts a new session from a summary of this one and the last messages", run: (*room).doCompact},
-		{name: "new", does: "starts a new session: the agent keeps only this room's conversation", run: (*room).doNew},
+		{name: "new", does: "starts a new session: the agent keeps only this room's conversation", brief: "starts a new session", run: (*room).doNew},
 		{name: "reset", text: "[sandbox]", does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and transcript are kept. With `sandbox`, it replaces the container instead", owners: true, run: (*room).doReset},
 		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and changes who may talk to me in which room, and when I answer", owners: true, direct: true, run: (*room).doPolicy},
 		{name: "pair", text: "CODE", does: "accepts the user with this pairing code", owners: true, direct: true, run: (*room).doPair},
 		{name: "self_update", text: "[REF]", does: "updates me to the newest release, or to the tag, branch or commit REF (`REF back` if it is older)", owners: true, run: (*room).doSelfUpdate},
-		{name: "rooms", does: "lists my rooms", owners: true, direct: true, run: (*room).doRooms},
+		{name: "rooms", text: "[all]", does: "lists my rooms. With `all`, it shows their IDs and containers, too", owners: true, direct: true, run: (*room).doRooms},
 		{name: "alerts", text: "here|off", does: "sends alerts about the host to this room, or turns them off", owners: true, run: (*room).doAlerts},
 	}
 }
@@ -87,6 +89,17 @@ func misspelt(said string) string {
 	return text.Nearest(strings.ToLower(word), names)
 }
 
+// noCommand returns the word of a message that looks like a command but is none, and that is not like one of ours: letters
+// directly after the !. Anything else, such as "!!!", "! important" or "!important: …", is ordinary text.
+func noCommand(said string) string {
+	word, _, ok := commandWord(said)
+	notInName := func(c rune) bool { return !unicode.IsLetter(c) && c != '_' && c != '-' }
+	if _, _, known := parseCommand(said); !ok || known || strings.ContainsFunc(word, notInName) || misspelt(said) != "" {
+		return ""
+	}
+	return word
+}
+
 // usage returns a sentence about how to write the command.
 func (c command) usage() string {
 	if c.text == "" {
@@ -105,7 +118,7 @@ func (r *room) doCommand(ctx context.Context, row state.Event) error {
 	case update.Wanted(text):
 		return r.doPlainUpdate(ctx, row)
 	case !known:
-		return r.tell(ctx, row, "Did you mean `!"+misspelt(text)+"`? If it is a task, send it without the `!`.")
+		return r.tell(ctx, row, notKnown(text))
 	case c.owners && !r.bot.isOwner(row.Sender):
 		return r.tell(ctx, row, "`!"+c.name+"` is for my owners.")
 	case c.direct && !r.bot.isDirect(r.id):
@@ -116,19 +129,50 @@ func (r *room) doCommand(ctx context.Context, row state.Event) error {
 	return c.run(r, ctx, row, rest)
 }
 
+// notKnown returns what the room is told about an unknown command. Nothing is done, and no tokens are spent.
+func notKnown(said string) string {
+	if word := noCommand(said); word != "" {
+		return text.Code("!"+word) + " is not one of my commands: `!help` lists them. If it is a task, send it without the `!`, or with `!task` before it."
+	}
+	return "Did you mean `!" + misspelt(said) + "`? If it is a task, send it without the `!`."
+}
+
 // alone reports whether the command works without an argument.
 func (c command) alone() bool { return c.text == "" || strings.HasPrefix(c.text, "[") }
 
-// doHelp lists the commands that the sender may use in this room.
-func (r *room) doHelp(ctx context.Context, row state.Event, _ string) error {
-	text := r.address(r.bot.mayBeAlone(r.id)) + " Commands:\n"
-	for _, c := range commands {
-		if c.owners && !r.bot.isOwner(row.Sender) || c.direct && !r.bot.isDirect(r.id) {
-			continue
-		}
-		text += "\n- `" + strings.TrimSpace("!"+c.name+" "+c.text) + "` " + c.does
+// doHelp lists commands that the sender may use.
+func (r *room) doHelp(ctx context.Context, row state.Event, which string) error {
+	which = strings.TrimSuffix(strings.ToLower(which), "s")
+	owner := r.bot.isOwner(row.Sender)
+	switch {
+	case which == "owner" && !owner:
+		return r.tell(ctx, row, "Those commands are for my owners.")
+	case which == "owner" || which == "all":
+		return r.tell(ctx, row, helpList(which))
 	}
-	return r.tell(ctx, row, text)
+	more := "`!help all` lists the others."
+	if owner {
+		more = "`!help all` lists the others, `!help owner` those for owners."
+	}
+	return r.tell(ctx, row, r.address(r.bot.mayBeAlone(r.id))+"\n\n"+helpList("")+"\n\n"+more)
+}
+
+// helpList lists everybody's commands ("all"), those for owners ("owner"), or the most useful ones.
+func helpList(which string) string {
+	var lines []string
+	for _, c := range commands {
+		does := c.does
+		if c.direct {
+			does += " (in a direct chat)"
+		}
+		switch {
+		case which == "" && c.brief != "":
+			lines = append(lines, "- `!"+c.name+"` "+c.brief)
+		case which == "all" && !c.owners, which == "owner" && c.owners:
+			lines = append(lines, "- `"+strings.TrimSpace("!"+c.name+" "+c.text)+"` "+does)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // tell answers a row with a notice and finishes the row.

@@ -1,7 +1,10 @@
 package bot
 
 import (
+	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 )
 
 func TestParseCommand(t *testing.T) {
@@ -44,5 +47,61 @@ func TestMisspelt(t *testing.T) {
 		if got := misspelt(text); got != want {
 			t.Errorf("%q means %q, want %q", text, got, want)
 		}
+	}
+}
+
+// Only letters directly after the ! look like a command.
+func TestNoCommand(t *testing.T) {
+	for text, want := range map[string]string{
+		"!deploy": "deploy", "!deploy the site": "deploy", " !self-destruct now": "self-destruct", "!важно": "важно",
+		"!stop": "", "!stpo": "", "!!!": "", "! important": "", "!important: read this": "", "!": "", "!1": "", "really !deploy": "", "": "", "!=": "",
+	} {
+		if got := noCommand(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Where every message is a task, an unknown command is none: the sender is told so. Elsewhere it is for another bot, even
+// while a question is open.
+func TestUnknownCommand(t *testing.T) {
+	for body, task := range map[string]bool{"!deploy the site": false, "!task !deploy the site": true, "!important: deploy": true, "!!!": true} {
+		d := newDeciding(t, "")
+		d.bot.members.Learn(d.id, d.bot.members.Version(), 2)
+		d.text("$1", "@ann:here", body, 0)
+		d.decides()
+		out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+		told := len(out) > 0 && strings.Contains(string(out[0].Content), "is not one of my commands")
+		if line := d.line(); told == task || len(line) > 0 != task {
+			t.Errorf("%q: tasks %q, told: %v", body, line, told)
+		}
+	}
+	d := newDeciding(t, grouped)
+	d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
+	d.text("$0", "@ann:here", "@bot:here deploy it", 0)
+	d.decides()
+	d.asksIn("$0", "Which?", "")
+	d.text("$1", "@ann:here", "!weather", time.Minute)
+	d.decides()
+	out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+	if len(out) > 0 {
+		t.Errorf("answered with %s", out[0].Content)
+	}
+}
+
+// The help fits on the screen of a phone: five commands, a line each.
+func TestHelpFits(t *testing.T) {
+	lines := strings.Split(helpList(""), "\n")
+	for _, line := range lines {
+		if utf8.RuneCountInString(line) > 40 {
+			t.Errorf("%q is too long", line)
+		}
+	}
+	if len(lines) != 5 {
+		t.Errorf("%d commands", len(lines))
+	}
+	all, owner := helpList("all"), helpList("owner")
+	if n := strings.Count(all+"\n"+owner, "\n- `!") + 1; n != len(commands) || strings.Contains(all, "!policy") || strings.Contains(owner, "!stop") {
+		t.Errorf("%d of %d commands:\n%s\n%s", n, len(commands), all, owner)
 	}
 }

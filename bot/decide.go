@@ -138,7 +138,9 @@ func (r *room) classify(ctx context.Context, e event.Event, alone bool) kind {
 	return classify(e, r.bot.UserID(), func(e event.Event) policy.Decision {
 		d := hear(e)
 		if d.Reason == policy.ReasonNotMentioned || d.Reason == policy.ReasonOff {
-			d.Reply = r.couldAnswer(e) || r.couldStop(ctx, e) || r.couldJoin(e)
+			m, _ := e.Message()
+			another := noCommand(taskText(m)) != "" // another bot's command
+			d.Reply = !another && r.couldAnswer(e) || r.couldStop(ctx, e) || r.couldJoin(e)
 		}
 		return d
 	})

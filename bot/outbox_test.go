@@ -101,7 +101,7 @@ func TestSubstitute(t *testing.T) {
 		{"0-f0", state.KindFinal, event.TypeMessage, &panicError{}, "an answer, but an internal error stops it"},
 		{"0-q0", state.KindQuestion, event.TypeMessage, refused, "a question, but the homeserver rejects it"},
 		{"0-q0-1", state.KindQuestionPart, event.TypeMessage, refused, "A part of my question is missing, because the homeserver rejects it"},
-		{"0-q0-w", state.KindReminder, event.TypeMessage, refused, "still waiting for your input"},
+		{"0-q0-w", state.KindReminder, event.TypeMessage, refused, "still waiting for an answer"},
 		{"o0", state.KindFile, event.TypeMessage, refused, "cannot send the file `owl.png`, because the homeserver rejects it"},
 		{"0-g", state.KindGreeting, event.TypeMessage, refused, "I am here"},
 		{"0-code", state.KindPairing, event.TypeMessage, refused, "about pairing, but the homeserver rejects it"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -31,10 +32,26 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
+	if err := r.unquote(ctx, target); err != nil {
+		return err
+	}
 	if err := r.bot.room(r.bot.Store.SuccessorOf(r.id)).env.Redact(ctx, r.id, target); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// unquote removes the edit of a question that shows what an event answered, if there is one.
+func (r *room) unquote(ctx context.Context, answer string) error {
+	choice := task.ChoiceTxn(r.id, answer)
+	edit, err := r.bot.Journal.Message(ctx, choice)
+	if errors.Is(err, state.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look up the edit of a question: %w", err)
+	}
+	return r.env.Room.Queue(ctx, task.Message{Kind: state.KindRedaction, Task: edit.Task, Txn: choice + "-x", Redacts: choice})
 }
 
 // deletedSay takes the place of what a run would have received.

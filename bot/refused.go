@@ -107,7 +107,7 @@ func substitute(row state.Message, told message, err error) (kind state.Kind, sa
 		return "", ""
 	}
 	switch row.Kind {
-	case state.KindNotice, state.KindNoticeEdit:
+	case state.KindNotice, state.KindNoticeEdit, state.KindQuestionEdit:
 		return "", ""
 	case state.KindFinal:
 		if matrix.IsTooLarge(err) {
@@ -119,7 +119,7 @@ func substitute(row state.Message, told message, err error) (kind state.Kind, sa
 	case state.KindQuestionPart:
 		return row.Kind, "⚠️ A part of my question is missing, because " + why + ". Answer what you can see, or ask me for a shorter question."
 	case state.KindReminder:
-		return row.Kind, "⏰ I am still waiting for your input. `!status` shows the question."
+		return row.Kind, "⏰ I am still waiting for an answer. `!status` shows the question."
 	case state.KindFile:
 		return state.KindFileNote, "⚠️ I cannot send the file " + text.Code(cmp.Or(told.FileName, told.Body)) + ", because " + why + ". It is in /workspace/outbox/sent."
 	case state.KindArrival:

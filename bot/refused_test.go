@@ -92,7 +92,7 @@ func TestQuestionRefused(t *testing.T) {
 		t.Fatal(ended, err)
 	}
 	reminder, err := d.bot.Journal.Message(t.Context(), txn+"-w")
-	if err != nil || reminder.About != txn+instead || !strings.Contains(string(reminder.Content), "/$instead") {
+	if err != nil || reminder.About != txn+instead || !strings.Contains(string(reminder.Content), "Which colour?") {
 		t.Errorf("the reminder is about %q, and says %s, %v", reminder.About, reminder.Content, err)
 	}
 	d.text("$early", "@ann:here", "early", time.Minute)

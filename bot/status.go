@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,11 +81,10 @@ timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'
 
 // containerLines returns a line about the room's container and its usage, and what tasks have left running in it.
 func (r *room) containerLines(ctx context.Context) string {
-	name := r.bot.Store.Container(r.id)
-	if name == "" {
+	if r.bot.Store.Container(r.id) == "" {
 		return "The room has no container yet: the first task creates it."
 	}
-	line := "The container is " + text.Code(name)
+	line, uses := "The container", []string(nil)
 	if r.env.Warm.Has(r.id) {
 		line = "The agent waits for your next task. " + line
 	}
@@ -102,9 +102,12 @@ func (r *room) containerLines(ctx context.Context) string {
 	for i, what := range []string{" of memory", " of disk"} {
 		if i < len(fields) {
 			if n, err := strconv.ParseInt(fields[i], 10, 64); err == nil && n > 0 {
-				line += ", " + text.Size(int64(n)) + what
+				uses = append(uses, text.Size(int64(n))+what)
 			}
 		}
+	}
+	if line += " is running"; len(uses) > 0 {
+		line += " and uses " + strings.Join(uses, " and ")
 	}
 	list, err := container.Left(ctx)
 	switch {
@@ -116,37 +119,39 @@ func (r *room) containerLines(ctx context.Context) string {
 	return line + ".\nEarlier tasks left this running, and `!stop all` ends it:\n" + leftLines(list)
 }
 
-// doRooms lists the rooms that have a container.
-func (r *room) doRooms(ctx context.Context, row state.Event, _ string) error {
+// doRooms lists the rooms that have a container, with "all" also their IDs and containers.
+func (r *room) doRooms(ctx context.Context, row state.Event, which string) error {
 	const most = 50
 	all := r.bot.Store.Containers()
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	list := "I work in " + strings.ToLower(text.Plural(len(names), "room", "rooms")) + ".\n"
-	for _, name := range names[:min(len(names), most)] {
-		list += "\n- " + r.bot.roomName(ctx, name) + " " + text.Code(all[name])
-		if other := r.bot.room(name); other.busy("") {
+	ids := slices.Sorted(maps.Keys(all))
+	list := "I work in " + strings.ToLower(text.Plural(len(ids), "room", "rooms")) + ".\n"
+	for _, id := range ids[:min(len(ids), most)] {
+		list += "\n- " + r.bot.roomName(ctx, id)
+		if strings.EqualFold(which, "all") {
+			list += " " + text.Code(id) + " " + text.Code(all[id])
+		}
+		if other := r.bot.room(id); other.busy("") {
 			list += ", running a task"
 		}
-		if n := r.bot.waits.Count(name); n > 0 {
+		if n := r.bot.waits.Count(id); n > 0 {
 			list += ", waiting for " + strings.ToLower(text.Plural(n, "answer", "answers"))
 		}
 	}
-	if len(names) > most {
-		list += fmt.Sprintf("\n\n… and %d more: `matrix-tui rooms` has them all.", len(names)-most)
+	if len(ids) > most {
+		list += fmt.Sprintf("\n\n… and %d more: `matrix-tui rooms` has them all.", len(ids)-most)
 	}
 	return r.tell(ctx, row, list)
 }
 
-// roomName returns a room's name, or its ID if it has none.
+// roomName returns a room's name; if it has none, the other person in a direct chat, or its ID.
 func (b *Bot) roomName(ctx context.Context, room string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if name, err := b.account.RoomName(ctx, room); err == nil && strings.TrimSpace(name) != "" {
 		return text.Code(name)
+	}
+	if user := b.direct.User(room); user != "" {
+		return "Direct chat with " + b.room(room).env.NameOf(user)
 	}
 	return text.Code(room)
 }

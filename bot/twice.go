@@ -24,7 +24,7 @@ func (b *Bot) sent(ctx context.Context, room, txn, id string) error {
 		return err
 	}
 	b.log.Warn().Str("room", room).Str("txn", txn).Str("event", id).Msg("the homeserver has taken a message twice")
-	if row.Type != event.TypeMessage || row.Kind == state.KindNoticeEdit { // nobody sees that it is there twice
+	if row.Type != event.TypeMessage || row.Kind == state.KindNoticeEdit || row.Kind == state.KindQuestionEdit { // nobody sees that it is there twice
 		return nil
 	}
 	return b.room(room).queue(ctx, state.Message{

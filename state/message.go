@@ -20,12 +20,13 @@ const (
 	KindQuestion     Kind = "question"      // Number: of the question
 	KindQuestionPart Kind = "question-part" // the rest of a long question; Number: of the question
 	KindOption       Kind = "option"        // a reaction on a question; Number: of the question
+	KindQuestionEdit Kind = "question-edit" // how a question was answered or closed; Number: of the question
 	KindReminder     Kind = "reminder"      // Number: of the question
 	KindArrival      Kind = "arrival"       // a task came by HTTP
 	KindFile         Kind = "file"          // made by the agent
 	KindFileNote     Kind = "file-note"     // a file could not be sent or fetched
 	KindReaction     Kind = "reaction"      // on the task's message: the progress of the task
-	KindRedaction    Kind = "redaction"     // of such a reaction
+	KindRedaction    Kind = "redaction"     // of such a reaction or option
 	KindLost         Kind = "lost"          // the journal no longer knows the task
 )
 

@@ -83,6 +83,7 @@ type Details struct {
 	Said     []Said   `json:"said,omitempty"`     // what people added to it
 	Told     int      `json:"told,omitempty"`     // how many of Said earlier runs received
 	Given    int      `json:"given,omitempty"`    // how many of Said the current run received
+	Around   string   `json:"around,omitempty"`   // what the agent said before and after its open question
 	Model    string   `json:"model,omitempty"`    // of the current run
 	Budget   int      `json:"budget,omitempty"`   // the number of the question for more tokens, from 1; 0 unless it is the newest
 	Allowed  int64    `json:"allowed,omitempty"`  // tokens that people have allowed it beyond the room's limit

@@ -145,7 +145,7 @@ func TestTaskOf(t *testing.T) {
 		"moved":                {person.Msg{Kind: "m.text", HTML: moved}, "!den:x/$task"},
 		"moved, edited":        {person.Msg{Kind: "m.text", HTML: moved, EditOf: "$it"}, ""},
 		"a notice":             {person.Msg{Kind: "m.notice", HTML: moved}, ""},
-		"a question":           {person.Msg{Kind: "m.text", Body: "I need your input:", HTML: moved}, ""},
+		"a question":           {person.Msg{Kind: "m.text", HTML: moved, Content: []byte(`{"io.matrix-tui.txn":"0a-q0"}`)}, ""},
 		"end of a long answer": {person.Msg{Kind: "m.text", HTML: `<em><a href="https://matrix.to/#/%21house:x/$task?via=x">the task</a></em>`}, ""},
 		"no task":              {person.Msg{Kind: "m.text", Body: "https://matrix.to/#/!den:x/$task"}, ""},
 	} {

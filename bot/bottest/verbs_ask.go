@@ -12,21 +12,21 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// What distinguishes the bot's questions and reminders from results.
+// What distinguishes the bot's questions and reminders from results: the end of their transaction IDs.
 var (
-	askingLine   = regexp.MustCompile(`(?m)^I need your input:$`)
-	reminderLine = regexp.MustCompile(`^\W*I (am still waiting|still wait) for your input`)
+	askingTxn   = regexp.MustCompile(`"io\.matrix-tui\.txn":\s*"[0-9a-f]+-q[0-9]+"`)
+	reminderTxn = regexp.MustCompile(`"io\.matrix-tui\.txn":\s*"[0-9a-f]+-q[0-9]+-w(-s)?"`)
 )
 
 // result reports whether a message is the result of a task: text of the bot's own that answers something, and asks
 // nothing.
 func (sc *script) result(m person.Msg) bool {
-	return m.Sender == sc.bot.id && m.Final() && !askingLine.MatchString(m.Body) && !reminderLine.MatchString(m.Body)
+	return m.Sender == sc.bot.id && m.Final() && !askingTxn.Match(m.Content) && !reminderTxn.Match(m.Content)
 }
 
 // asked reports whether the bot asks a question.
 func (sc *script) asked(m person.Msg) bool {
-	return m.Sender == sc.bot.id && m.Type == "m.room.message" && m.EditOf == "" && askingLine.MatchString(m.Body)
+	return m.Sender == sc.bot.id && m.Type == "m.room.message" && m.EditOf == "" && askingTxn.Match(m.Content)
 }
 
 // doQuestion expects a correct question: text, in reply to a person's message, mentioning only that person.

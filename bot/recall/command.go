@@ -13,12 +13,14 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// shownEntries is how many entries a room is shown.
-const shownEntries = 10
+const (
+	shownEntries = 10 // that a search shows
+	shownOfKind  = 5  // that `!memory` shows of each kind
+)
 
 // Usage is what `!memory` takes.
-const Usage = "`!memory` shows what I remember in this room, newest first. `!memory search WORDS` finds something, " +
-	"`!memory add TEXT` adds a note, and `!memory forget TEXT` forgets every entry that contains the text, or the entry with an ID such as `1a2b3c4d5e`."
+const Usage = "`!memory search WORDS` also finds what was said and done here. `!memory add TEXT` adds a fact. " +
+	"`!memory forget TEXT` forgets every entry that contains the text, or the one with an ID from a search."
 
 // Command carries out `!memory …` of a user, and returns the answer in Markdown. After it
 // has made the room forget something, the next task starts a new session, because the
@@ -60,19 +62,15 @@ func (m *Memory) Command(ctx context.Context, room, event, text string, others .
 }
 
 func newest(ctx context.Context, x *memory.Index, more string) (string, error) {
-	hits, err := x.Newest(ctx, shownEntries)
+	hits, err := x.Newest(ctx, memory.MaxHits, memory.SourceNote, memory.SourceAnswer, memory.SourceMemory)
 	if err != nil {
 		return "", err
 	}
-	status, err := x.Status(ctx)
-	if err != nil {
-		return "", err
+	list := summary(hits)
+	if list == "" {
+		list = "I remember no preferences, facts or answers in this room yet.\n\n"
 	}
-	if len(hits) == 0 {
-		return strings.TrimSpace("I remember nothing in this room yet. " + more), nil
-	}
-	entries := text.Plural(status.Entries, "entry", "entries")
-	return fmt.Sprintf("I remember %s in this room. The newest:\n\n%s\n%s%s", entries, shown(hits), more, Usage), nil
+	return list + more + Usage, nil
 }
 
 func search(ctx context.Context, x *memory.Index, words string, vector memory.Vector) (string, error) {

@@ -114,10 +114,13 @@ func insert(name, content string, l memory.Line) string {
 	return strings.Join(slices.Insert(out, at, added), "")
 }
 
+// preamble is the first paragraph of MEMORY.md.
+const preamble = "What this room has learned. You may edit this file: what you change or delete here is changed or forgotten everywhere."
+
 // title is the beginning of a new file.
 func title(name string) string {
 	if name == mainFile {
-		return "# Memory\n\nWhat this room has learned. You may edit this file: what you change or delete here is changed or forgotten everywhere.\n"
+		return "# Memory\n\n" + preamble + "\n"
 	}
 	if name == contextFile {
 		return workspace.FirstContext

@@ -8,7 +8,6 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
-	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
@@ -41,12 +40,14 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, number
 	if repeated := last.Answer == given.Answer && last.By == "" && given.By == ""; repeated && rec.HeldCommand != "" && number == 0 && given.Key == "" {
 		return t, sentence.Newf(agent.ErrLimit, "This could be your last answer again, but the task now asks for the approval of a command. If you mean that, send \"question\": \"%d\" as well.", open)
 	}
+	closed := t.Question().closed(t.Question().choice(given), given.Event)
 	if err := t.exec.Resume(given, time.Now()); err != nil {
 		return t, err
 	}
+	t.rec.Around = ""
 	t.plan(agent.NeedsInput)
-	notice := t.Voice().notice(continuing(t.Given(), e.NameOf(t.Given().By), busy(key)))
-	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, notice), closes...); err != nil {
+	notice := t.Voice().notice(continuing(busy(key)))
+	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, append([]Message{notice}, closed...)...), closes...); err != nil {
 		return t, fmt.Errorf("store answer: %w", err)
 	}
 	crash.At("bound")
@@ -108,16 +109,9 @@ func Unheard(rec state.Task, event, sender string) int {
 }
 
 // continuing returns the text of the notice when a task continues with an answer.
-func continuing(a agent.Answer, by string, busy bool) string {
-	note := "⏳ Continuing with the answer received over HTTP: " + text.Code(a.Answer)
-	if a.By != "" {
-		note = "⏳ Continuing with " + by + "'s answer"
-		if a.Event == "" {
-			note += ": " + text.Code(a.Answer)
-		}
-	}
+func continuing(busy bool) string {
 	if busy {
-		note += ", when the running task is done"
+		return "⏳ Continuing when the running task is done …"
 	}
-	return note + " …"
+	return "⏳ Continuing …"
 }

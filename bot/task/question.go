@@ -116,8 +116,9 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 	rec.Used = state.Usage(used(rec.Used).with(rec.Begun, out))
 	rec.Calls = callsOf(rec.Calls, out)
 	rec.Approved = nil
-	said := append(q.messages(ctx, out.Signal.Before, out.Signal.After),
-		t.Voice().closing(len(t.exec.Answers), "❓ I asked a question after "+text.Duration(time.Since(rec.Begun))))
+	rec.Around = joined(text.Cut(out.Signal.Before, maxAround), text.Cut(out.Signal.After, maxAround))
+	said := append(q.messages(ctx),
+		t.Voice().closing(len(t.exec.Answers), "⏸ Paused for a question after "+text.Minutes(time.Since(rec.Begun))))
 	rows := env.Room.Render(ctx, said...)
 	if err := t.decide(ctx, func() error {
 		if len(rec.Said) > rec.Given {
@@ -134,64 +135,4 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 	env.Log.Info().Str("room", env.ID).Str("event", rec.Event).Str("execution", t.exec.ID).Msg("question asked")
 	settlement{t}.pause(ctx)
 	return nil
-}
-
-// messages returns the messages of the question. People reply and react to the first
-// one. before and after are what the agent said around the question.
-func (q Question) messages(ctx context.Context, before, after string) []Message {
-	txn, n, env := q.Txn(), len(q.t.exec.Answers), q.t.env
-	byReply := q.IsHeld() && !env.Room.ReactionsTrusted(ctx)
-	text := questionText(q.t.exec, answering(q.Options(), q.IsHeld(), byReply), env.rules().QuestionTimeout, before, after)
-	m := q.t.Voice().long("question", text, env.NotifyQuestion)
-	m.Kind, m.Number, m.Txn = state.KindQuestion, n, txn
-	m.Long.Kind, m.Long.Txn = state.KindQuestionPart, txn+"-"
-	said := []Message{m}
-	for i, o := range q.Options() {
-		if byReply && o.Key == YesKey {
-			continue
-		}
-		said = append(said, Message{Kind: state.KindOption, Task: m.Task, Number: n, Txn: fmt.Sprintf("%s-r%d", txn, i),
-			About: state.AboutRef(txn), Reaction: o.Key})
-	}
-	return said
-}
-
-// maxAround bounds the agent's text before and after a question, each, in bytes.
-const maxAround = 8 << 10
-
-// questionText returns the text of the question for the room.
-func questionText(e *agent.Execution, how string, limit time.Duration, before, after string) string {
-	var parts []string
-	add := func(head, text string) {
-		if text = strings.TrimSpace(text); text != "" {
-			parts = append(parts, head+text)
-		}
-	}
-	add("", text.Cut(before, maxAround))
-	add("I need your input:\n\n", e.CurrentQuestion)
-	add("Context: ", e.QuestionContext)
-	add("Then I continued:\n\n", text.Cut(after, maxAround))
-	add("", "_"+how+"; `!stop` cancels the task. I will wait "+text.Duration(limit)+"._")
-	return strings.Join(parts, "\n\n")
-}
-
-// answering returns the sentence about how to answer. With byReply, a reaction cannot
-// approve a command.
-func answering(options []agent.Option, approval, byReply bool) string {
-	switch {
-	case byReply:
-		return "Reply `yes` to run it once; `no` or ❌ refuses"
-	case approval:
-		return "✅ runs it once, ❌ refuses"
-	case len(options) > 0: // as labels: some clients cannot show keycaps in text, others do not number lists
-		return "Tap " + labelsOf(options) + ", or reply in your own words"
-	}
-	return "Reply to answer"
-}
-
-// labelsOf returns "1–3" for three options.
-func labelsOf(options []agent.Option) string {
-	first, _, _ := strings.Cut(options[0].Answer, ".")
-	last, _, _ := strings.Cut(options[len(options)-1].Answer, ".")
-	return first + "–" + last
 }

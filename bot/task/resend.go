@@ -23,7 +23,7 @@ func (t *Task) resend(ctx context.Context) error {
 
 // resend queues the question if the journal has no message of it.
 func (q Question) resend(ctx context.Context) error {
-	return q.t.queueLost(ctx, q.messages(ctx, "", "")...)
+	return q.t.queueLost(ctx, q.messages(ctx)...)
 }
 
 // queueLost queues messages unless the journal has the first of them.

@@ -47,7 +47,8 @@ func TestKinds(t *testing.T) {
 		Answers: []state.Answer{{Answer: "yes"}}, Commands: nil,
 	}, Question: "Which?\n1. one\n2. two"})
 	says := asked.Voice()
-	said := append(asked.Question().messages(t.Context(), "", ""), says.final("done", true))
+	said := append(asked.Question().messages(t.Context()), asked.Question().closed("x", "")...)
+	said = append(said, says.final("done", true))
 	said = append(append(said, says.started()...), says.ended(agent.Completed)...)
 	said = append(said, says.Queued(), says.notice("x"), says.closing(1, "x"), says.closing(0, "x"), says.Arrival())
 	if len(said) < 13 {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"matrix-tui/agent"
-	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -77,17 +76,18 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 	deadline := t.exec.Deadline
 	switch {
 	case !now.Before(deadline):
+		closed := q.closed("⌛ No answer in time", "")
 		if err := t.exec.Expire(e.rules().QuestionTimeout, time.Now()); err != nil {
 			return false, err
 		}
-		err := q.end(ctx, agent.TimedOut)
+		err := q.end(ctx, agent.TimedOut, closed)
 		return err == nil, err
 	case now.Before(q.due()):
 		q.schedule(q.due())
 		return false, nil
 	}
 	q.schedule(deadline)
-	return false, q.remind(ctx, now)
+	return false, q.remind(ctx)
 }
 
 // posted records the event of the question and starts its time limit. The caller holds
@@ -111,14 +111,14 @@ func (q Question) posted(ctx context.Context, event string, now time.Time) error
 }
 
 // remind queues the reminder; its transaction ID makes a second one impossible.
-func (q Question) remind(ctx context.Context, now time.Time) error {
+func (q Question) remind(ctx context.Context) error {
 	t, txn := q.t, q.Txn()
 	asked, err := t.env.Shown(ctx, txn)
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return fmt.Errorf("look up question: %w", err)
 	}
-	m := t.Voice().reply(len(t.exec.Answers), fmt.Sprintf("⏰ I am still waiting for your input: %s\n\nI will give up in %s.",
-		link(ctx, t, txn), text.Duration(t.exec.Deadline.Sub(now))))
+	until := t.exec.Deadline.In(t.env.rules().Zone)
+	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.oneLine()+"\n\nI will wait for an answer until "+until.Format("15:04 MST")+".")
 	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(cmp.Or(asked.Txn, txn)), AskerOf(t.rec)
 	return t.env.Room.Queue(ctx, m)
 }
@@ -126,10 +126,11 @@ func (q Question) remind(ctx context.Context, now time.Time) error {
 // Cancel ends a waiting task at a person's request and finishes the events in closes. The
 // caller holds Env.Decisions and wakes the worker.
 func (q Question) Cancel(ctx context.Context, by string, closes ...string) error {
+	closed := q.closed("⏹ Cancelled by "+q.t.env.NameOf(by), "")
 	if err := q.t.exec.Fail("Cancelled by "+by+".", time.Now()); err != nil {
 		return err
 	}
-	return q.end(ctx, agent.Stopped, closes...)
+	return q.end(ctx, agent.Stopped, closed, closes...)
 }
 
 // GiveUpAsking ends a waiting task whose question after n answers nobody can see. The caller wakes the worker.
@@ -147,13 +148,13 @@ func (e *Env) GiveUpAsking(ctx context.Context, key string, n int) error {
 	if err := t.exec.Fail("I cannot show my question.", time.Now()); err != nil {
 		return err
 	}
-	return t.Question().end(ctx, agent.Crashed)
+	return t.Question().end(ctx, agent.Crashed, nil)
 }
 
-// end stores the end of a waiting task whose execution has just failed.
-func (q Question) end(ctx context.Context, how agent.Ended, closes ...string) error {
+// end stores the end of a waiting task whose execution has just failed, and the messages that close its question.
+func (q Question) end(ctx context.Context, how agent.Ended, closed []Message, closes ...string) error {
 	e := ending{q.t, agent.Outcome{Ended: how, Detail: q.t.exec.ErrorMessage}}
-	rows := q.t.env.Room.Render(ctx, e.messages(ctx)...)
+	rows := q.t.env.Room.Render(ctx, append(closed, e.messages(ctx)...)...)
 	if err := e.store(ctx, rows, closes...); err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func (e *Env) AskAgain(ctx context.Context) error {
 		t.exec.Room, t.exec.QuestionEvent = e.ID, ""
 		t.exec.Deadline = e.In(e.rules().QuestionTimeout).UTC()
 		q := t.Question()
-		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx, "", "")...)); err != nil {
+		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx)...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)
 		}
 		q.schedule(q.due())

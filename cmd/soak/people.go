@@ -114,7 +114,7 @@ func (s *soak) answers(m person.Msg, event string) bool {
 	return m.Sender == s.bot.ID() && m.Final() && m.ReplyTo == event
 }
 
-func isQuestion(m person.Msg) bool { return strings.Contains(m.Body, "I need your input:") }
+func isQuestion(m person.Msg) bool { return strings.HasPrefix(m.Body, "❓ ") }
 
 // says reports whether an answer is want, except for its last line about cost.
 func says(m person.Msg, want string) bool {

@@ -154,6 +154,15 @@ func TestStatusReadNewest(t *testing.T) {
 	if must(t, err); len(hits) != 1 || hits[0].Text != "- last" {
 		t.Errorf("newest %+v", hits)
 	}
+	_, err = x.Add(t.Context(), "fact", "an old note")
+	must(t, err)
+	for i := range 20 {
+		put(t, x, SourceLog, fmt.Sprintf("memory/2126-01-%02d.md", i+1), "- newer")
+	}
+	hits, err = x.Newest(t.Context(), 1, SourceNote)
+	if must(t, err); len(hits) != 1 || hits[0].Text != "an old note" {
+		t.Errorf("newest note %+v", hits)
+	}
 }
 
 func TestRoomsAndFiles(t *testing.T) {

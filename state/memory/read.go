@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -53,7 +54,14 @@ func (x *Index) Status(ctx context.Context) (Status, error) {
 // Newest returns what was remembered last, the newest first, of these sources, or of all. Max is 1 to MaxHits.
 func (x *Index) Newest(ctx context.Context, most int, sources ...Source) ([]Hit, error) {
 	most = max(1, min(most, MaxHits))
-	ids, err := numbers(ctx, x.db, "SELECT id FROM unit ORDER BY until DESC, id DESC LIMIT ?", most*8)
+	query, args := "SELECT id FROM unit", []any{}
+	if len(sources) > 0 {
+		query += " WHERE document IN (SELECT id FROM document WHERE source IN (?" + strings.Repeat(", ?", len(sources)-1) + "))"
+	}
+	for _, source := range sources {
+		args = append(args, source)
+	}
+	ids, err := numbers(ctx, x.db, query+" ORDER BY until DESC, id DESC LIMIT ?", append(args, most*8)...)
 	if err != nil {
 		return nil, x.failed("list memory", err)
 	}
