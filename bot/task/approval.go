@@ -23,13 +23,19 @@ const YesKey, NoKey = "✅", "❌"
 // The beginning is dropped.
 const maxApproved = 16 << 10
 
-// maxShown is the longest command that a person is asked to approve, in bytes. A person
-// must see all of it.
-const maxShown = 32 << 10
+// maxShown is the longest command that a person is asked to approve, as shown, in bytes. A
+// person must see all of it, in one message.
+const maxShown = 8 << 10
+
+// isShown reports whether the question fits into one message with all of a command.
+func (q Question) isShown(h agent.Held) bool {
+	asked := approvalQuestion(h)
+	return len(asked) <= maxShown && q.t.env.Room.Fits(asked)
+}
 
 // approvalQuestion returns the question whether to run a command.
 func approvalQuestion(h agent.Held) string {
-	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(h.Dir), text.Fence(text.Reveal(h.Command)))
+	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(text.Reveal(h.Dir)), text.Fence(text.Reveal(h.Command)))
 }
 
 // IsYes reports whether an answer is a plain yes. Nothing else runs a command.

@@ -64,7 +64,7 @@ func link(ctx context.Context, t *Task, txn string) string {
 // ask makes the task wait for an answer. If that is impossible, it returns an outcome
 // with the reason, otherwise an empty one.
 func (q Question) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
-	if out.Held != nil && len(out.Held.Command) > maxShown {
+	if out.Held != nil && !q.isShown(*out.Held) {
 		out.Ended, out.Text = agent.Crashed, ""
 		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs approval but is too long to show (%s). Split the task into smaller steps.", text.Size(int64(len(out.Held.Command))))
 		return out, nil

@@ -9,8 +9,8 @@ import (
 
 // Whoever approves a command sees all of it.
 func TestReveal(t *testing.T) {
-	got := Reveal("echo \u202Eoh\u2069 \x1b]0;\r\n\trm\u200B é 好\u00A0x")
-	if diff := cmp.Diff(`echo \u{202E}oh\u{2069} \u{001B}]0;\u{000D}`+"\n\t"+`rm\u{200B} é 好\u{00A0}x`, got); diff != "" {
+	got := Reveal("echo \u202Eoh\u2069 \x1b]0;\r\n\trm\u200B é 好\u00A0x\u3164\u034F\u2800\x7f рм")
+	if diff := cmp.Diff(`echo \u{202E}oh\u{2069} \u{001B}]0;\u{000D}`+"\n\t"+`rm\u{200B} \u{00E9} \u{597D}\u{00A0}x\u{3164}\u{034F}\u{2800}\u{007F} \u{0440}\u{043C}`, got); diff != "" {
 		t.Error(diff)
 	}
 	if got != Visible(got) {
