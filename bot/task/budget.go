@@ -43,24 +43,26 @@ func (d *Deps) Account() {
 // allowed returns why a room may not use the model now, or nil. Its requests that are not answered yet may cost open tokens.
 func (d *Deps) allowed(ctx context.Context, room string, open int64) error {
 	limit, now := d.TokenLimit(room), time.Now()
+	if d.TokensPerDayAll > 0 {
+		all, err := d.total.of(now, func() (int64, error) { return d.Journal.SpentByAll(ctx, now) })
+		if err != nil {
+			d.Log.Warn().Err(err).Msg("cannot read the tokens of all rooms")
+			return errors.New("the tokens of all rooms cannot be counted at the moment")
+		}
+		if all+open >= d.TokensPerDayAll {
+			return errAllSpent
+		}
+	}
+	if limit == 0 {
+		return nil
+	}
 	today, err := d.Journal.Spent(ctx, room, now)
 	if err != nil {
 		d.Log.Warn().Err(err).Str("room", room).Msg("cannot read the room's tokens")
 		return errors.New("the room's tokens cannot be counted at the moment")
 	}
-	if limit > 0 && today.Tokens()+open >= limit+today.Extra {
+	if today.Tokens()+open >= limit+today.Extra {
 		return errSpent
-	}
-	if d.TokensPerDayAll == 0 {
-		return nil
-	}
-	all, err := d.total.of(now, func() (int64, error) { return d.Journal.SpentByAll(ctx, now) })
-	if err != nil {
-		d.Log.Warn().Err(err).Msg("cannot read the tokens of all rooms")
-		return errors.New("the tokens of all rooms cannot be counted at the moment")
-	}
-	if all+open >= d.TokensPerDayAll {
-		return errAllSpent
 	}
 	return nil
 }
