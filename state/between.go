@@ -9,11 +9,11 @@ import (
 
 const (
 	querySaidAfter = "SELECT event FROM event WHERE room = ? AND seq > ? AND type IN ('m.room.message', 'm.room.encrypted') AND rel_type <> 'm.replace' AND sender <> ? ORDER BY seq LIMIT ?"
-	queryTextAfter = "SELECT 1 FROM message INDEXED BY message_at WHERE at >= ? AND room = ? AND task <> ? AND type = 'm.room.message' AND kind <> 'notice-edit' LIMIT 1"
+	queryTextAfter = "SELECT 1 FROM message INDEXED BY message_at WHERE at >= ? AND room = ? AND task <> ? AND type = 'm.room.message' AND kind NOT IN ('notice-edit', 'greeting') LIMIT 1"
 )
 
 // SaidAfter reports whether something has been said in a room since an event: by anybody but self, except in the events of
-// but, or by us, except about the task. It is true as well if the event is unknown.
+// but, or by us, except about the task and for the greeting. It is true as well if the event is unknown.
 func (j *Journal) SaidAfter(ctx context.Context, room, event, self, task string, but []string) (bool, error) {
 	from, err := j.Event(ctx, room, event)
 	if errors.Is(err, ErrNotFound) {

@@ -10,6 +10,7 @@ func TestSaidAfter(t *testing.T) {
 	must(t, j.Queue(ctx,
 		Message{Txn: "k-n", Room: "!a", Kind: KindNotice, Task: "k", Type: "m.room.message"},
 		Message{Txn: "l-eyes", Room: "!a", Kind: KindReaction, Task: "l", Type: "m.reaction"},
+		Message{Txn: "g-g", Room: "!a", Kind: KindGreeting, Type: "m.room.message"},
 		Message{Txn: "l-n-e", Room: "!a", Kind: KindNoticeEdit, Task: "l", Type: "m.room.message"}))
 	has := func(what, event, self string, but []string, want bool) {
 		t.Helper()
