@@ -125,7 +125,7 @@ func TestFoldAndSmall(t *testing.T) {
 	type shown struct{ Body, Formatted string }
 	want := []shown{
 		{"✓ 2 < 3 steps", "<details><summary>✓ 2 &lt; 3 steps</summary>✓ <code>ls</code><br>\n✗ <code>rm</code></details>"},
-		{"It is *done*.\n\n2 steps · <1 s", "It is <em>done</em>.<p><sub>2 steps · &lt;1 s</sub></p>"},
+		{"It is done.\n\n2 steps · <1 s", "It is <em>done</em>.<p><sub>2 steps · &lt;1 s</sub></p>"},
 		{"Done\n\n1 s", "Done<details><summary><sub>1 s</sub></summary>✓ ls</details>"},
 	}
 	got := []shown{{folded.Body, folded.FormattedBody}, {small.Body, small.FormattedBody}, {both.Body, both.FormattedBody}}
