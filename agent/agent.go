@@ -106,6 +106,9 @@ type Event struct {
 	// Detail is the one argument that matters to a person (a command, a path), on one line of at most 200 characters;
 	// with EventToolResult the output or error, with EventError the message.
 	Detail string
+	// Purpose is, with EventTool, what the agent says that the call is for, on one line of at most 200 characters; "" if it
+	// does not say so.
+	Purpose string `json:",omitempty"`
 	// Text is, with EventText, the end of what the assistant has said since its last tool call, without a question to a
 	// person: at most MaxDraft bytes. Of a longer text, it begins anywhere.
 	Text string

@@ -28,7 +28,8 @@ type callLog struct {
 type openCall struct {
 	Call
 	began  time.Time
-	lookup bool // into the memory: not kept, or the memory would be full of itself
+	lookup bool   // into the memory: not kept, or the memory would be full of itself
+	fault  string // its command's exit code or signal, if it failed
 }
 
 // begin notes a call. Of those that never end, only a few are kept.
@@ -38,6 +39,17 @@ func (c *callLog) begin(id string, call openCall) {
 	}
 	if len(c.open) < maxNames {
 		c.open[id] = call
+	}
+}
+
+// fail notes that a command of an open call has failed.
+func (c *callLog) fail(detail, fault string) {
+	for id, call := range c.open {
+		if call.Detail == detail && call.fault == "" {
+			call.fault = fault
+			c.open[id] = call
+			return
+		}
 	}
 }
 

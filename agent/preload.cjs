@@ -105,8 +105,10 @@ const wrapping = /^shopt [^;\n]*; _bgpids_file=[^\n]*\n\(\n  trap [^\n]*\n([^]*)
 processes.spawn = (file, args, options) => {
   const at = Array.isArray(args) && /(^|\/)(ba|da)?sh$/.test(file) ? args.indexOf('-c') + 1 : 0;
   const text = at > 0 ? args[at] : undefined;
+  let ran; // by the shell tool
   if (typeof text === 'string' && text.length < 131072) { // a longer argument cannot be given to it
-    const command = wrapping.exec(text)?.[1] ?? text;
+    ran = wrapping.exec(text)?.[1];
+    const command = ran ?? text;
     if (patterns.some((p) => p.test(command))) {
       held = true;
       write(JSON.stringify({ type: 'held', command, dir: String(options?.cwd ?? process.cwd()) }) + '\n');
@@ -118,6 +120,8 @@ processes.spawn = (file, args, options) => {
     const others = Object.entries(options.env).filter((e) => !ours(e));
     options = { ...options, env: Object.fromEntries([...others, ...Object.entries(process.env).filter(ours)]) };
   }
-  return spawn(file, args, options);
+  const child = spawn(file, args, options);
+  if (ran) child.on('exit', (code, signal) => code === 0 || write(JSON.stringify({ type: 'exit', command: ran.slice(0, 1000), said: signal ?? `exit code ${code}` }) + '\n'));
+  return child;
 };
 require('node:module').syncBuiltinESMExports(); // for those who import it

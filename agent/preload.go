@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds eight things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
+// preloadScript adds nine things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
 // the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs. The build also tests all of
 // this on its version of the CLI: see deploy/image/selftest.cjs.
 //
@@ -26,6 +26,9 @@ import (
 // a rule that it does not accept with just a warning, and it leaves stopping to the model. A hook costs a process per
 // command, 4 ms with a shell and 27 ms with Node. The script costs 2 µs and sees the command as the shell would, also
 // from a subagent.
+//
+// The stream calls a command successful whatever its exit code is. So the script writes a line with the exit code, or the
+// signal, of one that failed, before the CLI reports its output.
 //
 // Before its first request, the CLI connects to the server of the memory's tools and asks for their list: four requests
 // that cost 60 ms of processor time, and that a slow server would hold up for long. The bot knows the answers, so the

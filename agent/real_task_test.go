@@ -10,7 +10,7 @@ func TestRealSession(t *testing.T) {
 	r := newReal(t)
 	r.answer(t, `
 rules:
-  - {when: 'heron', call: [{name: write_file, args: {file_path: /workspace/bird.txt, content: "heron\n"}}]}
+  - {when: 'heron', call: [{name: run_shell_command, args: {command: 'git -C /root fetch', description: 'Fetch the birds'}}, {name: write_file, args: {file_path: /workspace/bird.txt, content: "heron\n"}}]}
   - {tool: 'write_file', say: 'I wrote it down.'}
   - {when: 'which bird', say: 'A grey one.'}
 `)
@@ -30,8 +30,12 @@ rules:
 		if e.Kind != EventSlow {
 			kinds = append(kinds, e.Kind)
 		}
+		if shell := e.Tool == "run_shell_command"; shell && e.Kind == EventTool && e.Purpose != "Fetch the birds" ||
+			e.Kind == EventToolResult && (e.Failed != shell || shell && !strings.HasPrefix(e.Detail, "exit code 128: fatal: ")) {
+			t.Errorf("the command failed, the file was written: %+v", e)
+		}
 	}
-	if len(kinds) < 3 || kinds[0] != EventTool || kinds[1] != EventToolResult || kinds[len(kinds)-1] != EventText {
+	if len(kinds) < 3 || kinds[0] != EventTool || kinds[2] != EventToolResult || kinds[len(kinds)-1] != EventText {
 		t.Errorf("events: %v", kinds)
 	}
 

@@ -82,6 +82,7 @@ type line struct {
 	Asked      string          `json:"asked"`
 	Command    string          `json:"command"`
 	Dir        string          `json:"dir"`
+	Said       string          `json:"said"`
 	Stats      json.RawMessage `json:"stats"`
 }
 
@@ -158,6 +159,8 @@ func (s *stream) take(l line) {
 		s.ask(clean.Clip(l.Asked, 64))
 	case "held": // preloadScript's too
 		s.hold(l)
+	case "exit": // of a command that failed; preloadScript's as well
+		s.calls.fail(argumentLine(l.Command), clean.Line(l.Said, 32))
 	case "tool_output": // backgroundScript's
 		if s.busy() {
 			s.tell(Event{Kind: EventSilent})
@@ -205,12 +208,13 @@ func (s *stream) call(l line) {
 		name = "other"
 	}
 	s.tools[name]++
-	id, detail := clean.Clip(l.ToolID, 128), argument(l.Parameters)
-	s.calls.begin(id, openCall{Call{Tool: name, Detail: detail}, l.Time.at, lookup})
+	id := clean.Clip(l.ToolID, 128)
+	detail, purpose := argument(l.Parameters)
+	s.calls.begin(id, openCall{Call: Call{Tool: name, Detail: detail}, began: l.Time.at, lookup: lookup})
 	s.last.reset()
 	s.all.paragraph()
 	s.signal.Break()
-	s.tell(Event{Kind: EventTool, ID: id, Tool: name, Detail: detail})
+	s.tell(Event{Kind: EventTool, ID: id, Tool: name, Detail: detail, Purpose: purpose})
 }
 
 // hold records a command that needs approval; the first one of a run counts.
@@ -229,6 +233,8 @@ func (s *stream) returned(l line) {
 		if _, message := faultOf(l.Error); message != "" {
 			e.Detail = clean.Line(message, 200)
 		}
+	} else if fault := s.calls.open[id].fault; fault != "" {
+		e.Failed, e.Detail = true, clean.Line(fault+": "+l.Output, 200)
 	}
 	e.Tool = s.calls.end(id, e.Detail, e.Failed, l.Time.at)
 	s.tell(e)

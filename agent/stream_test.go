@@ -43,7 +43,7 @@ func TestStreamEvents(t *testing.T) {
 {"type":"tool_use","tool_name":"run_shell_command","tool_id":"a","parameters":{"description":"list","command":"ls\n-l"}}
 {"type":"tool_result","tool_id":"a","status":"success","output":"one\ntwo"}
 {"type":"message","role":"assistant","content":"Two files."}`,
-			[]Event{{Kind: EventText, Text: "I look."}, {Kind: EventTool, ID: "a", Tool: "run_shell_command", Detail: "ls -l"},
+			[]Event{{Kind: EventText, Text: "I look."}, {Kind: EventTool, ID: "a", Tool: "run_shell_command", Detail: "ls -l", Purpose: "list"},
 				{Kind: EventToolResult, ID: "a", Tool: "run_shell_command", Detail: "one two"}, {Kind: EventText, Text: "Two files."}}, "Two files."},
 		{"a look into the memory", `{"type":"tool_use","tool_name":"mcp_memory_memory_search","tool_id":"a","parameters":{"query":"which port?"}}
 {"type":"tool_result","tool_id":"a","status":"success","output":"5433"}`,
@@ -56,6 +56,15 @@ func TestStreamEvents(t *testing.T) {
 				{Kind: EventText, Text: "I look again."}, {Kind: EventTool, ID: "b", Tool: "x"}}, "I look.\n\nI look again."},
 		{"a tool that failed says why", `{"type":"tool_result","tool_id":"a","status":"error","output":"no","error":{"type":"t","message":"File not found: /x"}}`,
 			[]Event{{Kind: EventToolResult, ID: "a", Failed: true, Detail: "File not found: /x"}}, ""},
+		{"a command that failed says how", `{"type":"tool_use","tool_name":"run_shell_command","tool_id":"a","parameters":{"command":"git push\n"}}
+{"type":"tool_use","tool_name":"run_shell_command","tool_id":"b","parameters":{"command":"git pull"}}
+{"type":"exit","command":"git push","said":"exit code 128"}
+{"type":"exit","command":"git fetch","said":"exit code 1"}
+{"type":"tool_result","tool_id":"a","status":"success","output":"fatal: no\nremote"}
+{"type":"tool_result","tool_id":"b","status":"success"}`,
+			[]Event{{Kind: EventTool, ID: "a", Tool: "run_shell_command", Detail: "git push"}, {Kind: EventTool, ID: "b", Tool: "run_shell_command", Detail: "git pull"},
+				{Kind: EventToolResult, ID: "a", Tool: "run_shell_command", Failed: true, Detail: "exit code 128: fatal: no remote"},
+				{Kind: EventToolResult, ID: "b", Tool: "run_shell_command"}}, ""},
 		{"noise between the lines", "npm notice\n\n[1]\nnull\n{\n{}\n{\"type\":7}\n\xff\xfe\n" + `{"type":"message","role":"assistant","content":"still here"}` + "\r\n",
 			[]Event{{Kind: EventText, Text: "still here"}}, "still here"},
 		{"a field of another type is left out", `{"type":"message","role":"assistant","content":"yes","status":{"a":1},"delta":"maybe","message":5}`,

@@ -51,19 +51,23 @@ func (t *text) String() string { return string(t.b) }
 // arguments are the tool arguments that matter to a person, the most useful first.
 var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "agent_name", "name"}
 
-// argument returns the one argument of a tool call to show.
-func argument(parameters json.RawMessage) string {
+// argument returns the one argument of a tool call to show, and what the agent says that the call is for, or "".
+func argument(parameters json.RawMessage) (detail, purpose string) {
 	var all map[string]any
 	if json.Unmarshal(parameters, &all) != nil {
-		return ""
+		return "", ""
 	}
+	purpose, _ = all["description"].(string)
+	purpose = argumentLine(purpose)
 	for _, name := range arguments {
 		if s, ok := all[name].(string); ok && s != "" {
-			return clean.Line(s, 200)
+			return argumentLine(s), purpose
 		}
 	}
-	return ""
+	return "", purpose
 }
+
+func argumentLine(s string) string { return clean.Line(s, 200) }
 
 // faultOf reads an error field: an object with type and message, or a string.
 func faultOf(raw json.RawMessage) (kind, message string) {

@@ -52,6 +52,7 @@ type Bot struct {
 	policy   *policy.Source
 	direct   roster.Directs
 	members  roster.Counts
+	invited  roster.Counts // members who have not joined yet
 	keys     keyring.Keys
 	upgrades upgrades
 	called   atomic.Value // string: the display name

@@ -71,10 +71,12 @@ func (b *Bot) noteMembers(batch *matrix.Sync) {
 		}
 		if changed {
 			b.members.Forget(name)
+			b.invited.Forget(name)
 		}
 	}
 	for _, name := range batch.Left {
 		b.members.Forget(name)
+		b.invited.Forget(name)
 	}
 }
 
@@ -99,4 +101,24 @@ func (b *Bot) isAlone(ctx context.Context, room string) (bool, error) {
 	}
 	b.members.Learn(room, v, len(members)) // 0 if the bot is no longer a member
 	return len(members) == 2, nil
+}
+
+// willBeAlone reports whether the bot and one other person are a room's only members if everybody who is invited joins.
+func (b *Bot) willBeAlone(ctx context.Context, room string) (bool, error) {
+	alone, err := b.isAlone(ctx, room)
+	if err != nil || !alone {
+		return false, err
+	}
+	if invited, known := b.invited.Of(room); known {
+		return invited == 0, nil
+	}
+	v := b.invited.Version()
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	invited, err := b.account.Invited(call, room)
+	if err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
+		return false, fmt.Errorf("list invited members: %w", err)
+	}
+	b.invited.Learn(room, v, invited)
+	return invited == 0, nil
 }

@@ -46,7 +46,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if _, err := r.inherit(ctx); r.refusal.again("predecessor "+row.ID, err) {
 		return err
 	}
-	alone, err := r.willBeAlone(ctx)
+	alone, err := r.bot.willBeAlone(ctx, r.id)
 	if err != nil {
 		return err
 	}
@@ -63,21 +63,6 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 		}
 	})
 	return r.finish(ctx, row)
-}
-
-// willBeAlone reports whether the bot and one other person are the room's only members if everybody who is invited joins.
-func (r *room) willBeAlone(ctx context.Context) (bool, error) {
-	alone, err := r.bot.isAlone(ctx, r.id)
-	if err != nil || !alone {
-		return false, err
-	}
-	call, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	invited, err := r.bot.account.Invited(call, r.id)
-	if err != nil && matrix.Temporary(err) {
-		return false, fmt.Errorf("list invited members: %w", err)
-	}
-	return invited == 0, nil
 }
 
 // doJoined tells a room, once, that a mention is needed from now on: a third person has joined.

@@ -43,7 +43,7 @@ func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Messa
 		case m.Long != nil:
 			rows = append(rows, r.long(ctx, m)...)
 		default:
-			rows = append(rows, r.out(m.Kind, m.Txn, short(m)))
+			rows = append(rows, r.out(m.Kind, m.Txn, r.short(ctx, m)))
 		}
 		for i := from; i < len(rows); i++ {
 			rows[i].Task, rows[i].Number = m.Task, m.Number
@@ -61,24 +61,46 @@ func (r taskRoom) row(m task.Message, eventType string, content json.RawMessage,
 }
 
 // short returns a message whose text fits into one event.
-func short(m task.Message) *message {
+func (r taskRoom) short(ctx context.Context, m task.Message) *message {
 	c := matrix.Text(m.Text)
 	if m.Notice {
 		c = matrix.Notice(m.Text)
+	}
+	if m.Details != "" {
+		c.Fold(m.Details)
 	}
 	switch {
 	case m.Edits != "":
 		c = matrix.Edit(state.AboutRef(m.Edits), c)
 	case m.About != "":
-		c.RelatesTo = relate(m.Origin, m.About)
+		c.RelatesTo = r.relation(ctx, m)
 	}
-	mention(c, m.Mention)
+	r.mention(ctx, c, m.Mention)
 	return c
 }
 
-// mention makes a message notify one user; "" is nobody.
-func mention(c *message, user string) {
-	if user != "" {
+// relation returns the relation of a message to what it is about. It is nil if the message need not be a reply, because
+// nothing else has been said in between.
+func (r taskRoom) relation(ctx context.Context, m task.Message) *matrix.RelatesTo {
+	rel := relate(m.Origin, m.About)
+	if rel == nil || m.Since == "" || m.Origin.Thread != "" || m.Origin.Moved {
+		return rel
+	}
+	said, err := r.bot.Journal.SaidAfter(ctx, r.id, m.Since, r.bot.UserID(), m.Task, m.Parts)
+	if err != nil || said {
+		return rel
+	}
+	return nil
+}
+
+// mention makes a message notify one user; "" is nobody. In a room of two, every message does.
+func (r taskRoom) mention(ctx context.Context, c *message, user string) {
+	if user == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if alone, err := r.bot.willBeAlone(ctx, r.id); err != nil || !alone {
 		c.Mentions = &matrix.Mentions{UserIDs: []string{user}}
 	}
 }
@@ -87,11 +109,17 @@ func mention(c *message, user string) {
 // text that is too long for a few messages becomes its beginning and a file.
 func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
 	messages := r.parts(ctx, m)
-	messages[0].RelatesTo = relate(m.Origin, m.About)
+	messages[0].RelatesTo = r.relation(ctx, m)
+	last := messages[0] // of text
 	for _, c := range messages[1:] {
-		c.RelatesTo = follows(m.Origin)
+		if c.RelatesTo = follows(m.Origin); c.MsgType != matrix.MsgFile {
+			last = c
+		}
 	}
-	mention(messages[0], m.Mention)
+	if m.Small != "" {
+		last.Small(m.Small, m.Details)
+	}
+	r.mention(ctx, messages[0], m.Mention)
 	rows := make([]state.Message, len(messages))
 	for i, c := range messages {
 		if m.Notice && c.MsgType == matrix.MsgText {

@@ -11,7 +11,8 @@ import (
 // The row of a message says which message it refers to and which task it belongs to. The
 // event ID is put into the content when the message is sent.
 func TestRender(t *testing.T) {
-	r := taskRoom{newRoom(&Bot{}, "!den:here")}
+	d := newDeciding(t, everything)
+	r := taskRoom{d.room}
 	here := task.Origin{Event: "$1"}
 	rows := r.Render(t.Context(),
 		task.Message{Kind: state.KindFinal, Txn: "k-f0", Task: "k", Text: strings.Repeat("long ", 10000), Origin: here, About: "$1",
@@ -36,6 +37,29 @@ func TestRender(t *testing.T) {
 		}
 		if has := strings.Contains(string(m.Content), state.AboutRef("")); has != (m.About != "") {
 			t.Errorf("%s is about %q: %s", m.Txn, m.About, m.Content)
+		}
+	}
+}
+
+// A message replies to what it is about only if something else was said in between, and then names that. In a thread it
+// always does.
+func TestQuote(t *testing.T) {
+	d := newDeciding(t, everything)
+	r := taskRoom{d.room}
+	d.says("$task", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"do it"}`, 0)
+	d.says("$more", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"well"}`, 0)
+	answer := task.Message{Task: "k", Text: "done", About: "$task", Since: "$task", Origin: task.Origin{Event: "$task"}, Parts: []string{"$more"}}
+	if rel := r.relation(t.Context(), answer); rel != nil {
+		t.Errorf("it follows its task, and replies: %+v", rel)
+	}
+	for name, change := range map[string]func(m *task.Message){
+		"in a thread":           func(m *task.Message) { m.Origin.Thread = "$root" },
+		"another one's message": func(m *task.Message) { m.Parts = nil },
+		"about a question":      func(m *task.Message) { m.Since = "" },
+	} {
+		m := answer
+		if change(&m); r.relation(t.Context(), m) == nil {
+			t.Errorf("%s: no reply", name)
 		}
 	}
 }

@@ -100,6 +100,7 @@ func TestQueriesUseIndices(t *testing.T) {
 		queryLastTask: "task_begun", queryPartOf: "task_begun", queryLastActive: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",
 		queryFinishTasks: "task_open", queryWaiting: "task_waiting", queryWaitingIn: "task_waiting", queryTasksToMove: "sqlite_autoindex_task_3",
 		queryMessage: "sqlite_autoindex_message_1", queryMessageOf: "message_event", queryUnsent: "message_unsent", queryUnsentRooms: "message_unsent", queryAnswered: "sqlite_autoindex_message_1",
+		querySaidAfter: "event_room", queryTextAfter: "message_at",
 	} {
 		plan, err := queryAll(ctx, j.db, func(row scanner) (string, error) {
 			var text string

@@ -165,6 +165,7 @@ type Command struct {
 	Container string `json:"container"`
 	Over      bool   `json:"over,omitempty"`
 	Output    string `json:"output,omitempty"`
+	Failed    bool   `json:"failed,omitempty"`
 	Result    string `json:"result,omitempty"` // how it ended, in words
 }
 

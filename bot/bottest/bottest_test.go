@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"matrix-tui/bot/bottest/person"
 )
 
 // TestVerbs plays scripts without a bot: people, files, hosts.
@@ -128,30 +126,6 @@ func TestLinks(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, links(text)); diff != "" {
 			t.Errorf("%s: %s", text, diff)
-		}
-	}
-}
-
-// A result is of the task that it answers, or of that in the room before this one, to which it links.
-func TestTaskOf(t *testing.T) {
-	sc := &script{bot: &bot{id: "@bot:x"}}
-	const moved = `<p>done</p>
-<p><em>2 s · <a href="https://matrix.to/#/%21den:x/$task?via=x&amp;via=y">the task</a></em></p>`
-	for name, c := range map[string]struct {
-		msg  person.Msg
-		want string
-	}{
-		"a reply":              {person.Msg{Kind: "m.text", ReplyTo: "$here", HTML: moved}, "$here"},
-		"moved":                {person.Msg{Kind: "m.text", HTML: moved}, "!den:x/$task"},
-		"moved, edited":        {person.Msg{Kind: "m.text", HTML: moved, EditOf: "$it"}, ""},
-		"a notice":             {person.Msg{Kind: "m.notice", HTML: moved}, ""},
-		"a question":           {person.Msg{Kind: "m.text", HTML: moved, Content: []byte(`{"io.matrix-tui.txn":"0a-q0"}`)}, ""},
-		"end of a long answer": {person.Msg{Kind: "m.text", HTML: `<em><a href="https://matrix.to/#/%21house:x/$task?via=x">the task</a></em>`}, ""},
-		"no task":              {person.Msg{Kind: "m.text", Body: "https://matrix.to/#/!den:x/$task"}, ""},
-	} {
-		c.msg.Type, c.msg.Sender = "m.room.message", "@bot:x"
-		if got := sc.taskOf(c.msg, "!house:x"); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -101,8 +101,8 @@ var verbs = []verb{
 
 	// what they see; the line goes to stdout
 	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},       // any message of somebody else, each message once; !expect: no message has ever matched
-	{"final", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doFinal},         // the same for the bot's results: text, not edited, in reply to a task, and not a question
-	{"question", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doQuestion},   // a question of the bot's, each once: text, in reply to a task, mentioning only its requester
+	{"final", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doFinal},         // the same for the bot's results: text, not edited, about a task, and not a question
+	{"question", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doQuestion},   // a question of the bot's, each once: text, about a task, mentioning only its requester, and in a room of two nobody
 	{"overdue", "ROOM…", 1, -1, false, doOverdue},                        // wait until the deadlines of all questions in the rooms have passed, whether the bot runs or not
 	{"pinned", "USER ROOM REGEXP", 3, 3, false, doPinned},                // an execution of the room waits for the answer to this message
 	{"reactions", "USER ROOM REGEXP KEY…", 3, -1, false, doReactions},    // the bot's reactions on the newest matching message, exactly and in this order, when all is quiet
@@ -117,6 +117,9 @@ var verbs = []verb{
 	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},              // the bot is typing; !typing: it has stopped
 	{"begin-typing", "USER ROOM", 2, 2, false, doBeginTyping},            // USER begins to type
 	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},          // WHO is in the room; !joined: is not
+	{"replies", "USER ROOM REGEXP", 3, 3, true, doReplies},               // the newest matching message is a reply
+	{"last", "USER ROOM REGEXP", 3, 3, false, doLast},                    // the newest matching message is the room's last event, when all is quiet
+	{"figures", "USER ROOM N", 3, 3, false, doFigures},                   // exactly N messages of the bot say what a task has used, in their newest version, when all is quiet
 	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},           // a matching message mentions USER
 	{"html", "USER ROOM REGEXP", 3, 3, true, doHTML},                     // formatted body of any message of others
 	{"download", "USER ROOM REGEXP FILE", 4, 4, false, doDownload},       // a file from somebody else, each once, into FILE; its kind and name go to stdout

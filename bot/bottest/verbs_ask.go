@@ -29,7 +29,8 @@ func (sc *script) asked(m person.Msg) bool {
 	return m.Sender == sc.bot.id && m.Type == "m.room.message" && m.EditOf == "" && askingTxn.Match(m.Content)
 }
 
-// doQuestion expects a correct question: text, in reply to a person's message, mentioning only that person.
+// doQuestion expects a correct question: text, about a person's message, mentioning only that person, and in a room of two
+// nobody.
 func doQuestion(ctx context.Context, sc *script, neg bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {
@@ -46,15 +47,23 @@ func doQuestion(ctx context.Context, sc *script, neg bool, args []string) error 
 		return fmt.Errorf("the question is %s, not m.text", m.Kind)
 	}
 	for _, task := range p.Messages(room) {
-		if task.Event != m.ReplyTo || task.Type != "m.room.message" || task.Sender == sc.bot.id {
+		if !m.Answers(task.Event) || task.Type != "m.room.message" || task.Sender == sc.bot.id {
 			continue
 		}
-		if !slices.Equal(m.Mentions, []string{task.Sender}) {
-			return fmt.Errorf("the question mentions %v, not %s alone, who gave the task", m.Mentions, task.Sender)
+		want := []string{task.Sender}
+		members, err := p.Members(ctx, room)
+		if err != nil {
+			return err
+		}
+		if len(members) == 2 {
+			want = []string{}
+		}
+		if m.Mentions == nil || !slices.Equal(m.Mentions, want) {
+			return fmt.Errorf("the question mentions %v, not %v", m.Mentions, want)
 		}
 		return nil
 	}
-	return fmt.Errorf("the question replies to %q, which is not a message of a person", m.ReplyTo)
+	return fmt.Errorf("the question replies to %q, and is about no message of a person", m.ReplyTo)
 }
 
 // doPinned waits until an execution of the room has the message as its question.

@@ -1,9 +1,11 @@
 package bottest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"matrix-tui/bot/bottest/person"
@@ -52,4 +54,58 @@ func doRead(ctx context.Context, sc *script, neg bool, args []string) error {
 		return errors.New("the bot has marked it as read")
 	}
 	return nil
+}
+
+func doReplies(_ context.Context, sc *script, neg bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	m, err := newestHeard(p, room, args[2])
+	if err == nil && (m.ReplyTo != "") == neg {
+		err = fmt.Errorf("it replies to %q", m.ReplyTo)
+	}
+	return err
+}
+
+func doLast(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	m, err := newestHeard(p, room, args[2])
+	if last := msgs[len(msgs)-1]; err == nil && last.Event != m.Event {
+		err = fmt.Errorf("the last event is %s", cut(last.String(), 300))
+	}
+	return err
+}
+
+var usedTokens = regexp.MustCompile(`\b[0-9]+ (s|min) · [0-9,]+ tokens\b`)
+
+func doFigures(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	newest := map[string]string{}
+	for _, m := range msgs {
+		if m.Sender == sc.bot.id && m.Type == "m.room.message" {
+			newest[cmp.Or(m.EditOf, m.Event)] = m.Body
+		}
+	}
+	got := 0
+	for _, text := range newest {
+		if usedTokens.MatchString(text) {
+			got++
+		}
+	}
+	return differs("messages with figures", got, args[2])
 }

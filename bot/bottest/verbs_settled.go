@@ -83,20 +83,6 @@ func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
 	return differs("matching messages", got, args[3])
 }
 
-// taskOf returns the event of the task that a message gives the result of, "" = none. A result that moved to the room's
-// successor cannot reply to its task, which is in another room: its last line links to it.
-func (sc *script) taskOf(m person.Msg, room string) string {
-	if sc.result(m) {
-		return m.ReplyTo
-	}
-	m.ReplyTo = cmp.Or(m.ReplyTo, "the task")
-	link, _, ok := strings.Cut(m.HTML, `">the task</a>`)
-	if to := links(link[strings.LastIndex(link, `"`)+1:]); ok && sc.result(m) && len(to) > 0 && !strings.HasPrefix(to[0], room+"/") {
-		return to[0]
-	}
-	return ""
-}
-
 // doFinals counts answered tasks: a long answer may take several messages, but they follow each other and answer one
 // task.
 func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -111,11 +97,12 @@ func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 	answered := map[string]string{}
 	got := 0
 	for _, m := range msgs {
-		task := sc.taskOf(m, room)
-		if task == "" {
+		if !sc.result(m) {
 			continue
 		}
 		got++
+		key, _, _ := strings.Cut(m.Txn, "-")
+		task := cmp.Or(key, m.ReplyTo)
 		if before, ok := answered[task]; ok {
 			return fmt.Errorf("one task has two finals: %q and %q", cut(before, 200), cut(m.Body, 200))
 		}

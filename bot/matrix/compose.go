@@ -3,6 +3,8 @@ package matrix
 import (
 	"encoding/json"
 	"fmt"
+	"html"
+	"strings"
 
 	"matrix-tui/bot/text"
 )
@@ -37,6 +39,38 @@ func Text(words string) *Message {
 		m.Format = FormatHTML
 	}
 	return m
+}
+
+// Fold makes the text of a message the summary of details, in Markdown. Clients show them when it is clicked.
+func (m *Message) Fold(details string) {
+	inner := Text(details)
+	m.FormattedBody = "<details><summary>" + m.formatted() + "</summary>" + inner.formatted() + "</details>"
+	m.Format = FormatHTML
+}
+
+// Small adds a last line in small letters, with details as in Fold if there is room for them.
+func (m *Message) Small(line, details string) {
+	text := m.formatted()
+	m.Format = FormatHTML
+	m.Body += "\n\n" + line
+	small := Message{FormattedBody: "<sub>" + html.EscapeString(line) + "</sub>"}
+	m.FormattedBody = text + "<p>" + small.FormattedBody + "</p>"
+	if small.Fold(details); details == "" {
+		return
+	}
+	without := m.FormattedBody
+	m.FormattedBody = text + small.FormattedBody
+	if encoded, _ := json.Marshal(m); len(encoded) > maxEvent {
+		m.FormattedBody = without
+	}
+}
+
+// formatted returns the text as HTML.
+func (m *Message) formatted() string {
+	if m.FormattedBody != "" {
+		return m.FormattedBody
+	}
+	return strings.ReplaceAll(html.EscapeString(m.Body), "\n", "<br>")
 }
 
 // ReplyTo returns the relation of a reply to an event.

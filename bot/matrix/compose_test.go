@@ -85,7 +85,7 @@ func TestProgressFits(t *testing.T) {
 			var steps text.Steps
 			steps.Begin("run")
 			for i := range 20 {
-				steps.Call(fmt.Sprint(i), strings.Repeat("<", 64), c.detail)
+				steps.Call(fmt.Sprint(i), strings.Repeat("<", 64), "", c.detail, 0)
 				steps.Result(fmt.Sprint(i), "x", c.detail, true)
 			}
 			shown := steps.Progress(time.Hour, strings.Repeat("slow ", 300), FitsNotice)
@@ -104,7 +104,7 @@ func TestProgressFits(t *testing.T) {
 func TestProgressEdit(t *testing.T) {
 	var steps text.Steps
 	steps.Begin("run")
-	steps.Call("a", "run_shell_command", "echo <b>")
+	steps.Call("a", "run_shell_command", "", "echo <b>", 5*time.Second)
 	steps.Result("a", "run_shell_command", "output", false)
 	m := Edit("$e", Notice(steps.Progress(12*time.Second, "", FitsNotice)))
 	const fallback = "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command echo <b> ✓"
@@ -112,5 +112,27 @@ func TestProgressEdit(t *testing.T) {
 	got := []string{m.Body, m.FormattedBody, m.NewContent.Body, m.NewContent.FormattedBody}
 	if diff := cmp.Diff([]string{"* " + fallback, "* " + rich, fallback, rich}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What a click shows, and what is small, is not in the way where clients do not know it.
+func TestFoldAndSmall(t *testing.T) {
+	folded, small, both, full := Text("✓ 2 < 3 steps"), Text("It is *done*."), Text("Done"), Text(strings.Repeat("<", 2<<10))
+	folded.Fold("✓ `ls`\n✗ `rm`")
+	small.Small("2 steps · <1 s", "")
+	both.Small("1 s", "✓ ls")
+	full.Small("1 s", strings.Repeat("<", 2<<10))
+	type shown struct{ Body, Formatted string }
+	want := []shown{
+		{"✓ 2 < 3 steps", "<details><summary>✓ 2 &lt; 3 steps</summary>✓ <code>ls</code><br>\n✗ <code>rm</code></details>"},
+		{"It is done.\n\n2 steps · <1 s", "It is <em>done</em>.<p><sub>2 steps · &lt;1 s</sub></p>"},
+		{"Done\n\n1 s", "Done<details><summary><sub>1 s</sub></summary>✓ ls</details>"},
+	}
+	got := []shown{{folded.Body, folded.FormattedBody}, {small.Body, small.FormattedBody}, {both.Body, both.FormattedBody}}
+	if diff := cmp.Diff(want, got); diff != "" || folded.Format != FormatHTML || small.Format != FormatHTML {
+		t.Error(diff)
+	}
+	if strings.Contains(full.FormattedBody, "details") || !strings.HasSuffix(full.FormattedBody, "<p><sub>1 s</sub></p>") {
+		t.Errorf("%d bytes with details", len(full.FormattedBody))
 	}
 }

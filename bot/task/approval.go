@@ -99,7 +99,9 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 			return agent.Outcome{}, &lostRun{err}
 		}
 	}
-	rec.Approved.Over, rec.Approved.Output, rec.Approved.Result = true, output.String(), approvedResult(status)
+	fault := approvedFault(status)
+	a.shown.toolResult("approved", fault)
+	rec.Approved.Over, rec.Approved.Failed, rec.Approved.Output, rec.Approved.Result = true, fault != "", output.String(), approvedResult(status)
 	err := t.decide(ctx, func() error { return t.env.Note(ctx, t.Row()) })
 	if errors.Is(err, errStopped) {
 		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the approved command. " + rec.Approved.Result}, nil
@@ -144,6 +146,19 @@ func (a *approval) follow(ctx context.Context, id string, output *tail) (sandbox
 		return status, err
 	}
 	return a.container.RunStatus(ending, id)
+}
+
+// approvedFault returns how an approved command failed, or "".
+func approvedFault(status sandbox.RunStatus) string {
+	switch {
+	case status.State == sandbox.RunNone || status.State == sandbox.RunInterrupted:
+		return "interrupted"
+	case status.Signal != "":
+		return status.Signal
+	case status.Code != 0:
+		return fmt.Sprintf("exit code %d", status.Code)
+	}
+	return ""
 }
 
 // approvedResult returns a sentence about how an approved command ended.

@@ -16,7 +16,7 @@ import (
 func (q Question) messages(ctx context.Context) []Message {
 	t, txn, n, env := q.t, q.Txn(), len(q.t.exec.Answers), q.t.env
 	byReply := q.IsHeld() && !env.Room.ReactionsTrusted(ctx)
-	how := answering(q.Options(), q.IsHeld(), byReply) + " within " + text.Minutes(env.rules().QuestionTimeout)
+	how := answering(q.Options(), q.IsHeld(), byReply) + " within " + text.Duration(env.rules().QuestionTimeout)
 	m := t.Voice().long("question", q.text(t.exec.CurrentQuestion, t.exec.QuestionContext, "", "_"+how+". `!stop` cancels the task._"), env.NotifyQuestion)
 	m.Kind, m.Number, m.Txn = state.KindQuestion, n, txn
 	m.Long.Kind, m.Long.Txn = state.KindQuestionPart, txn+"-"

@@ -233,7 +233,7 @@ func (a *attempt) event(e agent.Event) {
 	case agent.EventSilent:
 		note := ""
 		if e.Quiet > 0 {
-			note = "no output for " + text.Minutes(e.Quiet)
+			note = "no output for " + text.Duration(e.Quiet)
 		}
 		a.shown.set(note)
 	case agent.EventSlow:

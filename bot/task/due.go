@@ -55,8 +55,15 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 		return false, nil
 	}
 	why := dueText(closure, here)
-	notice := t.Voice().closing(len(t.exec.Answers), "⏳ "+why)
-	notice.Txn += "-due-" + Hash(fmt.Sprint(rec.Run, rec.Due.Waited)) // of this wait
+	noticed, err := t.noticed(ctx)
+	if err != nil {
+		return false, err
+	}
+	notice := t.Voice().notice("⏳ " + why)
+	if noticed {
+		notice = t.Voice().closing(len(t.exec.Answers), "⏳ "+why, "")
+		notice.Txn += "-due-" + Hash(fmt.Sprint(rec.Run, rec.Due.Waited)) // of this wait
+	}
 	rows := env.Room.Render(ctx, notice)
 	err = t.decide(ctx, func() error {
 		if rec.Container != "" {

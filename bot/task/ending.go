@@ -28,9 +28,9 @@ type ending struct {
 	out agent.Outcome
 }
 
-// messages records the outcome in the task and returns the messages for the room: the
-// text, then more, then the reactions.
-func (e ending) messages(ctx context.Context, more ...Message) []Message {
+// messages records the outcome in the task and returns the messages for the room: the last edit of the notice, if there is
+// one, the reactions, and the answer, which is the task's last event. The notice has the figures, or else the answer has.
+func (e ending) messages(noticed bool, shown *progress) (said []Message) {
 	t, rec, out := e.t, &e.t.rec, e.out
 	waited := t.exec.State == agent.Failed || t.exec.State == agent.WaitingForInput
 	result := e.text()
@@ -46,8 +46,14 @@ func (e ending) messages(ctx context.Context, more ...Message) []Message {
 		e.enterStatus(waited)
 	}
 	rec.NoOutbox = rec.Compact || slices.ContainsFunc(out.Status.Watch, func(w sandbox.Watched) bool { return w.Path == workspace.OutboxPath && w.Absent })
-	said := append([]Message{t.Voice().final(result+e.footer(ctx), t.env.NotifyComplete)}, more...)
-	return append(said, t.Voice().ended(out.Ended)...)
+	final := t.Voice().final(result+e.link(), t.env.NotifyComplete)
+	failed, details := shown.outcome()
+	if noticed {
+		said = append(said, t.Voice().closing(len(t.exec.Answers), e.heading(failed), details))
+	} else if t.env.NotifyComplete {
+		final.Small, final.Details = e.figures(failed), details
+	}
+	return append(append(said, t.Voice().ended(out.Ended)...), final)
 }
 
 // enter records the outcome in the execution.

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -10,23 +9,15 @@ import (
 	"matrix-tui/bot/text"
 )
 
-const (
-	editEvery  = 2 * time.Second  // minimum time between edits of the notice
-	idleEvery  = 10 * time.Second // if only the elapsed time has changed
-	lateEvery  = 30 * time.Second // the same, after the first minute
-	draftEvery = 5 * time.Second  // if only the answer has become longer, after freeDrafts edits: homeservers limit them
-	freeDrafts = 5
-	typingTime = 20 * time.Second // the typing indicator is renewed before this
-)
-
 // progress keeps the notice of a running task and the typing indicator up to date. Its
 // goroutine ends with stop.
 type progress struct {
 	env     *Env
 	started []Message // sent when the task starts
+	notice  Message   // without its text
+	posted  bool      // it is queued; only run uses this
 	fits    func(string) bool
 	life    context.Context // cancelled when the bot stops
-	txn     string          // of the notice
 	since   time.Time
 	ctx     context.Context
 	end     context.CancelFunc
@@ -56,27 +47,28 @@ const (
 
 func queuedText(note string) string { return "⏳ Queued: " + note + " …" }
 
-// showProgress queues the notice and keeps it up to date until stop. If the task waits for
-// something, it does not edit the notice before resume, unless it waits for something
-// else: hundreds of queued rooms would overload the homeserver.
+// showProgress shows that the task runs until stop: with a reaction and the typing indicator at once, and with a notice when
+// it has run for noticeAfter. If the task waits for something, the notice comes at once, and is not edited before resume,
+// unless it waits for something else: hundreds of queued rooms would overload the homeserver.
 func showProgress(ctx, life context.Context, t *Task, waits string) (*progress, error) {
 	since := t.rec.Begun
 	if since.IsZero() {
 		since = time.Now()
 	}
+	posted, err := t.noticed(ctx) // before a restart, or with an answer
+	if err != nil {
+		return nil, err
+	}
 	p := &progress{
-		env: t.env, started: t.Voice().started(), fits: t.env.Room.Fits, life: life, txn: noticeTxn(t.rec.Key, len(t.exec.Answers)),
+		env: t.env, started: t.Voice().started(), notice: t.Voice().notice(""), posted: posted, fits: t.env.Room.Fits, life: life,
 		since: since, waits: waits, changed: !t.rec.Due.At.IsZero(), done: make(chan struct{}),
 	}
-	text := "⏳ Working on it …"
-	if waits != "" {
-		text = queuedText(waits)
-	}
-	var said []Message
 	if waits == "" {
-		said = append(said, p.started...)
+		err = t.env.Room.Queue(ctx, p.started...)
+	} else {
+		err = p.post(ctx, queuedText(waits))
 	}
-	if err := t.env.Room.Queue(ctx, append(said, t.Voice().notice(text))...); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
@@ -94,8 +86,15 @@ func (p *progress) stop() {
 func (p *progress) tool(name, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.steps.Call(name, name, detail)
+	p.steps.Call(name, name, "", detail, time.Since(p.since))
 	p.note, p.changed = "", true
+}
+
+// toolResult shows that such a step has ended, or how it failed.
+func (p *progress) toolResult(name, fault string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed = p.steps.Result(name, name, fault, fault != "") || p.changed
 }
 
 // event shows a tool call or its result.
@@ -105,7 +104,7 @@ func (p *progress) event(run string, e agent.Event) {
 	p.steps.Begin(run)
 	switch e.Kind {
 	case agent.EventTool:
-		p.steps.Call(e.ID, e.Tool, e.Detail)
+		p.steps.Call(e.ID, e.Tool, e.Purpose, e.Detail, time.Since(p.since))
 		p.note, p.changed = "", true
 	case agent.EventText:
 		p.steps.Say(e.Text)
@@ -123,11 +122,14 @@ func (p *progress) now() Progress {
 	return Progress{p.waits, p.steps.Now(), time.Since(p.since)}
 }
 
-// failed returns the number of failed steps.
-func (p *progress) failed() int {
+// outcome returns the number of failed steps and, as Markdown, all steps. It may be called after stop, and without progress.
+func (p *progress) outcome() (failed int, details string) {
+	if p == nil {
+		return 0, ""
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.steps.Failed()
+	return p.steps.Failed(), p.steps.Details(p.fits)
 }
 
 // set shows a note in the notice; "" removes it.
@@ -154,112 +156,4 @@ func (p *progress) resume(ctx context.Context) error {
 	p.waits, p.changed = "", true
 	p.mu.Unlock()
 	return p.env.Room.Queue(ctx, p.started...)
-}
-
-// maxPanics is how often showing the progress of a task may end in a panic before the notice is left alone. The agent
-// chooses what is shown, and must not be able to end the process with it.
-const maxPanics = 2
-
-func (p *progress) run() {
-	defer close(p.done)
-	for range maxPanics {
-		if !p.show() {
-			return
-		}
-	}
-}
-
-// show keeps the notice up to date until the task ends.
-func (p *progress) show() (panicked bool) {
-	defer func() {
-		if recover() != nil {
-			panicked = true
-			p.env.Log.Error().Str("room", p.env.ID).Bytes("stack", debug.Stack()).Msg("panic while showing progress")
-		}
-	}()
-	tick := time.NewTicker(editEvery)
-	defer tick.Stop()
-	typing := p.showTyping(p.ctx, time.Time{})
-	edited := time.Now()
-	for {
-		select {
-		case <-tick.C:
-		case <-p.ctx.Done():
-			p.sayRestarting()
-			return false
-		}
-		typing = p.showTyping(p.ctx, typing)
-		if text, due := p.due(edited); due {
-			if p.edit(p.ctx, text) {
-				edited = time.Now()
-			} else {
-				p.again()
-			}
-			tick.Reset(editEvery) // also after a slow edit
-		}
-	}
-}
-
-// showTyping renews the typing indicator before it expires, unless the task is queued.
-func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
-	if p.now().Queued != "" || time.Since(last) < typingTime*2/3 {
-		return last
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if err := p.env.Room.Type(ctx, typingTime); err != nil {
-		p.env.Log.Debug().Err(err).Str("room", p.env.ID).Msg("cannot show the typing indicator")
-	}
-	return time.Now()
-}
-
-// due returns the notice's text and whether it is time to show it.
-func (p *progress) due(edited time.Time) (string, bool) {
-	elapsed := time.Since(p.since)
-	every := idleEvery
-	if elapsed > time.Minute {
-		every = lateEvery
-	}
-	p.mu.Lock()
-	due := p.changed || p.waits == "" && time.Since(edited) >= every
-	if p.said && !due && (p.drafts < freeDrafts || time.Since(edited) >= draftEvery) {
-		due = true
-		p.drafts++
-	}
-	steps, note, waits := p.steps.Clone(), p.note, p.waits
-	if due {
-		p.changed, p.said = false, false
-	}
-	p.mu.Unlock()
-	if !due {
-		return "", false
-	}
-	if waits != "" {
-		return queuedText(waits), true
-	}
-	return steps.Progress(elapsed, note, p.fits), true
-}
-
-// again makes the next tick edit the notice, which is not in the room yet.
-func (p *progress) again() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.changed = true
-}
-
-// edit changes the notice and returns false if it is not in the room yet.
-func (p *progress) edit(ctx context.Context, text string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	return p.env.Room.Edit(ctx, p.txn, text)
-}
-
-// sayRestarting announces a restart in the notice if the bot is stopping.
-func (p *progress) sayRestarting() {
-	if p.life.Err() == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
-	defer cancel()
-	p.edit(ctx, "🔄 Restarting. The task keeps running, and I will be back in a moment.")
 }

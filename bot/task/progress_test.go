@@ -24,39 +24,34 @@ func returned(id, tool string) agent.Event {
 	return agent.Event{Kind: agent.EventToolResult, ID: id, Tool: tool, Detail: "output"}
 }
 
-func broke(id, tool, detail string) agent.Event {
-	return agent.Event{Kind: agent.EventToolResult, ID: id, Tool: tool, Detail: detail, Failed: true}
-}
-
 // short reports whether a text fits into an edit of a notice.
 func short(text string) bool { return len(text) < 4<<10 }
 
 const shell = "run_shell_command"
 
-// The final notice shows time, usage and failed steps.
-func TestTaskSummary(t *testing.T) {
+// The notice ends with what the task took; a step that failed and a stop show.
+func TestHeading(t *testing.T) {
 	out := agent.Outcome{Ended: agent.Completed, Usage: agent.Usage{Total: 1234}, Tools: map[string]int{shell: 3}}
-	crashed := out
-	crashed.Ended = agent.Crashed
+	crashed, stopped := out, out
+	crashed.Ended, stopped.Ended = agent.Crashed, agent.Stopped
 	for _, c := range []struct {
 		name   string
-		shown  *progress
 		failed int
 		out    agent.Outcome
 		want   string
 	}{
-		{"never shown", nil, 0, out, "✅ Done in 5 s · 3 steps · 1,234 tokens"},
-		{"none failed", &progress{}, 0, out, "✅ Done in 5 s · 3 steps · 1,234 tokens"},
-		{"one failed", &progress{}, 1, out, "✅ Done in 5 s · 3 steps · 1,234 tokens · 1 step failed"},
-		{"two failed", &progress{}, 2, crashed, "❌ Ended after 5 s · 3 steps · 1,234 tokens · 2 steps failed"},
+		{"none failed", 0, out, "✓ 3 steps · 5 s · 1,234 tokens"},
+		{"one failed", 1, out, "⚠️ 3 steps, 1 failed · 5 s · 1,234 tokens"},
+		{"it ended early", 2, crashed, "✗ 3 steps, 2 failed · 5 s · 1,234 tokens"},
+		{"somebody stopped it", 0, stopped, "⏹ Stopped · 3 steps · 5 s · 1,234 tokens"},
+		{"somebody stopped it before it began", 0, agent.Outcome{Ended: agent.Stopped}, "⏹ Stopped"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for i := range c.failed {
-				c.shown.event("run", called(fmt.Sprint(i), shell, "false"))
-				c.shown.event("run", broke(fmt.Sprint(i), shell, "no"))
+			e := ending{(&Env{}).Task(state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}), c.out}
+			if c.out.Ended == agent.Stopped {
+				e.t.rec.StopBy = "@ann:x"
 			}
-			e := ending{&Task{rec: state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}}, c.out}
-			if diff := cmp.Diff(c.want, e.summary(c.shown)); diff != "" {
+			if diff := cmp.Diff(c.want, e.heading(c.failed)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -69,7 +64,7 @@ func TestProgressDue(t *testing.T) {
 	fresh, old := time.Now(), time.Now().Add(-idleEvery)
 	due := func(what string, edited time.Time, want bool) {
 		t.Helper()
-		if text, got := p.due(edited); got != want || got != strings.HasPrefix(text, "⏳ Working on it · ") {
+		if text, got := p.due(edited, ""); got != want || got != strings.HasPrefix(text, "⏳ Working on it · ") {
 			t.Errorf("%s: %v, %q", what, got, text)
 		}
 	}
@@ -84,11 +79,11 @@ func TestProgressDue(t *testing.T) {
 	due("its result again", fresh, false)
 	p.event("run", called("b", shell, "make"))
 	p.set("no output for 6 min")
-	if text, _ := p.due(fresh); !strings.Contains(text, "no output for 6 min") {
+	if text, _ := p.due(fresh, ""); !strings.Contains(text, "no output for 6 min") {
 		t.Errorf("a silent command: %q", text)
 	}
 	p.event("run", returned("b", shell))
-	if text, _ := p.due(fresh); strings.Contains(text, "no output") {
+	if text, _ := p.due(fresh, ""); strings.Contains(text, "no output") {
 		t.Errorf("after its result: %q", text)
 	}
 	p.set("slow")
@@ -97,6 +92,9 @@ func TestProgressDue(t *testing.T) {
 	due("the edit failed", fresh, true)
 	p.since = time.Now().Add(-2 * time.Minute)
 	due("idle for long", old, false)
+	if text, due := p.due(old.Add(-lateEvery), p.text()); due {
+		t.Errorf("an edit that changes nothing: %q", text)
+	}
 }
 
 // A growing answer is shown at once at first, then less often, and with everything else that is shown.
@@ -104,7 +102,7 @@ func TestDraftDue(t *testing.T) {
 	p := &progress{since: time.Now(), fits: short}
 	say := func(edited time.Time) bool {
 		p.event("run", agent.Event{Kind: agent.EventText, Text: "So far"})
-		text, due := p.due(edited)
+		text, due := p.due(edited, "")
 		return due && strings.HasSuffix(text, "\n\n> So far")
 	}
 	for i := range freeDrafts {
@@ -120,7 +118,7 @@ func TestDraftDue(t *testing.T) {
 		t.Error("the note stays while text arrives")
 	}
 	p.event("run", called("a", shell, "ls"))
-	if text, due := p.due(time.Now()); !due || strings.Contains(text, "So far") {
+	if text, due := p.due(time.Now(), ""); !due || strings.Contains(text, "> So far") {
 		t.Errorf("%v, %q", due, text)
 	}
 }
@@ -132,7 +130,7 @@ func TestProgressNowWhileRunning(t *testing.T) {
 	both.Go(func() {
 		for i := range 1000 {
 			p.event("run", called(fmt.Sprint(i), shell, "ls"))
-			p.due(time.Time{})
+			p.due(time.Time{}, "")
 			p.event("run", returned(fmt.Sprint(i), shell))
 		}
 	})
@@ -159,7 +157,7 @@ func (panicking) Edit(context.Context, string, string) (ok bool) { panic("secret
 func TestPanicOfProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the time is its own: nothing really waits
 		var log strings.Builder
-		p := &progress{env: &Env{Deps: &Deps{Log: zerolog.New(&log)}, Room: panicking{}, ID: "!r"}, since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
+		p := &progress{env: &Env{Deps: &Deps{Log: zerolog.New(&log)}, Room: panicking{}, ID: "!r"}, since: time.Now(), fits: short, life: t.Context(), posted: true, done: make(chan struct{})}
 		p.ctx, p.end = context.WithCancel(t.Context())
 		go p.run()
 		for range 3 * maxPanics {
@@ -195,7 +193,7 @@ func (r *slow) Edit(context.Context, string, string) (ok bool) {
 func TestPauseBetweenEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := &slow{least: time.Hour}
-		p := &progress{env: &Env{Deps: &Deps{}, Room: room}, since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
+		p := &progress{env: &Env{Deps: &Deps{}, Room: room}, since: time.Now(), fits: short, life: t.Context(), posted: true, done: make(chan struct{})}
 		p.ctx, p.end = context.WithCancel(t.Context())
 		go p.run()
 		for range 20 {
@@ -203,8 +201,53 @@ func TestPauseBetweenEdits(t *testing.T) {
 			time.Sleep(editEvery / 2)
 		}
 		p.stop()
-		if room.least != editEvery {
+		if room.least < editEvery || room.least > editEvery+typingPause {
 			t.Errorf("the pause was %v, want %v", room.least, editEvery)
 		}
 	})
+}
+
+// quick is a room that counts what a task shows there.
+type quick struct {
+	Room
+	queued []string
+	typing []time.Duration
+}
+
+func (r *quick) Queue(_ context.Context, out ...Message) error {
+	for _, m := range out {
+		r.queued = append(r.queued, m.Text)
+	}
+	return nil
+}
+
+func (r *quick) Type(_ context.Context, d time.Duration) error {
+	r.typing = append(r.typing, d)
+	return nil
+}
+
+func (*quick) Edit(context.Context, string, string) bool { return true }
+
+// A task that ends soon has no notice. Typing shows at once, again after a message of ours has hidden it, and as long as
+// the task runs.
+func TestLateNotice(t *testing.T) {
+	for after, notices := range map[time.Duration]int{noticeAfter - time.Millisecond: 0, noticeAfter + time.Second: 1, time.Hour: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			room := &quick{}
+			p := &progress{env: &Env{Deps: &Deps{}, Room: room}, started: make([]Message, 1), since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
+			p.ctx, p.end = context.WithCancel(t.Context())
+			go p.run()
+			time.Sleep(after)
+			p.stop()
+			if len(room.queued) != notices || notices > 0 && !strings.HasPrefix(room.queued[0], "⏳ Working on it · 2 s") {
+				t.Errorf("after %v: %q", after, room.queued)
+			}
+			if len(room.typing) < 3 || room.typing[0] != typingTime || room.typing[1] != 0 || room.typing[2] != typingTime {
+				t.Errorf("after %v: typing %v", after, room.typing)
+			}
+			if least := int(after / typingTime); len(room.typing) < least {
+				t.Errorf("after %v: typing was shown %d times, want %d", after, len(room.typing), least)
+			}
+		})
+	}
 }

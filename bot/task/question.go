@@ -63,13 +63,13 @@ func link(ctx context.Context, t *Task, txn string) string {
 
 // ask makes the task wait for an answer. If that is impossible, it returns an outcome
 // with the reason, otherwise an empty one.
-func (q Question) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
+func (q Question) ask(ctx context.Context, out agent.Outcome, noticed bool, shown *progress) (agent.Outcome, error) {
 	if out.Held != nil && !q.isShown(*out.Held) {
 		out.Ended, out.Text = agent.Crashed, ""
 		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs approval but is too long to show (%s). Split the task into smaller steps.", text.Size(int64(len(out.Held.Command))))
 		return out, nil
 	}
-	err := q.pose(ctx, out)
+	err := q.pose(ctx, out, noticed, shown)
 	switch {
 	case errors.Is(err, agent.ErrLimit):
 		out.Ended, out.Detail, out.Text = agent.Crashed, sentence.Text(err), ""
@@ -85,7 +85,7 @@ func (q Question) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, er
 // transaction. The task then waits and uses no worker and no slot. The error is
 // agent.ErrLimit if the task has asked too often, errStopped after a stop request, and
 // errSteered if there is a new message.
-func (q Question) pose(ctx context.Context, out agent.Outcome) error {
+func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, shown *progress) error {
 	t, rec, env := q.t, &q.t.rec, q.t.env
 	rec.Budget = 0
 	if out.Ended == agent.Limited {
@@ -117,8 +117,12 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 	rec.Calls = callsOf(rec.Calls, out)
 	rec.Approved = nil
 	rec.Around = joined(text.Cut(out.Signal.Before, maxAround), text.Cut(out.Signal.After, maxAround))
-	said := append(q.messages(ctx),
-		t.Voice().closing(len(t.exec.Answers), "⏸ Paused for a question after "+text.Minutes(time.Since(rec.Begun))))
+	said := q.messages(ctx)
+	if noticed {
+		_, details := shown.outcome()
+		closing := t.Voice().closing(len(t.exec.Answers), "⏸ Paused for a question after "+text.Duration(time.Since(rec.Begun)), details)
+		said = append([]Message{closing}, said...)
+	}
 	rows := env.Room.Render(ctx, said...)
 	if err := t.decide(ctx, func() error {
 		if len(rec.Said) > rec.Given {

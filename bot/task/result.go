@@ -1,7 +1,7 @@
 package task
 
 import (
-	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,7 +15,11 @@ func (e ending) text() string {
 	waited := e.t.exec.State == agent.Failed // while it was waiting
 	switch {
 	case e.out.Ended == agent.Stopped && e.t.rec.StopBy != "":
-		return stoppedText(e.t, waited)
+		rec, other := e.t.rec, ""
+		if rec.StopBy != AskerOf(rec) {
+			other = e.t.env.NameOf(rec.StopBy)
+		}
+		return stoppedText(other, waited || rec.Container != "" || rec.Approved != nil || len(e.t.exec.Answers) > 0 || rec.Attempt > 1)
 	case waited:
 		text := "⚠️ " + e.out.Detail + "\n\n"
 		if e.t.Question().IsHeld() {
@@ -26,23 +30,23 @@ func (e ending) text() string {
 	return finalText(e.out)
 }
 
-// stoppedText returns the result of a stopped task.
-func stoppedText(t *Task, waited bool) string {
-	rec := &t.rec
-	by, started := t.env.NameOf(rec.StopBy), rec.Container != "" || rec.Approved != nil
-	switch {
-	case waited, !started && (len(t.exec.Answers) > 0 || rec.Attempt > 1):
-		return "🛑 Cancelled, as " + by + " asked. Changes so far stay in /workspace."
-	case !started:
-		return "🛑 Stopped, as " + by + " asked, before it began."
+// stoppedText returns the result of a task that a person stopped, or somebody else than the asker. started says whether the
+// agent may have changed something.
+func stoppedText(other string, started bool) string {
+	said := "⏹ Stopped"
+	if other != "" {
+		said += ", as " + other + " asked"
 	}
-	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; its changes stay in /workspace."
+	if said += "."; started {
+		said += " Changes so far stay in /workspace."
+	}
+	return said
 }
 
 // fromBot reports whether the bot wrote a result, so that the agent's session does not
-// contain it.
+// contain it. 🛑 begins those of earlier releases.
 func fromBot(text string) bool {
-	return strings.HasPrefix(text, "🛑 ") || strings.HasPrefix(text, "⚠️ ")
+	return strings.HasPrefix(text, "⏹ ") || strings.HasPrefix(text, "⚠️ ") || strings.HasPrefix(text, "🛑 ")
 }
 
 // finalText returns the result for the outcome of a run.
@@ -72,40 +76,50 @@ func finalText(out agent.Outcome) string {
 	return "⚠️ " + detail
 }
 
-// footer returns the last line of a result: time, usage and a link to the task. It is
-// empty without NOTIFY_ON_COMPLETE or if nothing ran.
-func (e ending) footer(ctx context.Context) string {
-	rec, env, total := &e.t.rec, e.t.env, e.cost()
-	if !env.NotifyComplete || total == (used{}) {
+// link returns a link to the task if the result cannot reply to it.
+func (e ending) link() string {
+	rec, env := &e.t.rec, e.t.env
+	if !e.t.Moved() || rec.Source == state.FromHTTP {
 		return ""
 	}
-	parts := append([]string{text.Duration(total.Time)}, total.words()...)
-	to := ""
-	if rec.Source != state.FromHTTP {
-		to = env.Room.Link(rec.Home, rec.Event, rec.Requester)
-	} else {
-		to = link(ctx, e.t, arrivalTxn(rec.Key))
+	if to := env.Room.Link(rec.Home, rec.Event, rec.Requester); to != "" {
+		return "\n\n[The task](" + to + ")"
 	}
-	if to != "" {
-		parts = append(parts, "[the task]("+to+")")
-	}
-	return "\n\n_" + strings.Join(parts, " · ") + "_"
+	return ""
 }
 
-// summary returns the final text of the notice.
-func (e ending) summary(shown *progress) string {
-	head := "✅ Done in "
-	if e.out.Ended != agent.Completed {
-		head = "❌ Ended after "
+// figures returns the steps, time and tokens of the task, or "" if nothing ran.
+func (e ending) figures(failed int) string {
+	total := e.cost()
+	if total == (used{}) {
+		return ""
 	}
-	cost := used{}.with(e.t.rec.Begun, e.out)
-	words := append([]string{text.Duration(cost.Time)}, cost.words()...)
-	if shown != nil {
-		if n := shown.failed(); n > 0 {
-			words = append(words, text.Plural(n, "step", "steps")+" failed")
+	var words []string
+	if total.Steps > 0 {
+		words = append(words, text.Plural(total.Steps, "step", "steps"))
+		if failed > 0 {
+			words[0] += fmt.Sprintf(", %d failed", failed)
 		}
 	}
-	return head + strings.Join(words, " · ")
+	words = append(words, text.Duration(total.Time))
+	if total.Tokens > 0 {
+		words = append(words, text.Thousands(total.Tokens)+" tokens")
+	}
+	return strings.Join(words, " · ")
+}
+
+// heading returns the final text of the notice.
+func (e ending) heading(failed int) string {
+	head := "✗"
+	switch {
+	case e.out.Ended == agent.Completed && failed > 0:
+		head = "⚠️"
+	case e.out.Ended == agent.Completed:
+		head = "✓"
+	case e.out.Ended == agent.Stopped && e.t.rec.StopBy != "":
+		head = "⏹ Stopped ·"
+	}
+	return strings.Trim(head+" "+e.figures(failed), " ·")
 }
 
 // cost returns the usage of the whole task.
@@ -127,15 +141,4 @@ func (u used) with(started time.Time, out agent.Outcome) used {
 		u.Steps += n
 	}
 	return u
-}
-
-// words returns the numbers of steps and tokens that are not 0.
-func (u used) words() (words []string) {
-	if u.Steps > 0 {
-		words = append(words, text.Plural(u.Steps, "step", "steps"))
-	}
-	if u.Tokens > 0 {
-		words = append(words, text.Thousands(u.Tokens)+" tokens")
-	}
-	return words
 }

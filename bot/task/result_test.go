@@ -50,7 +50,7 @@ func TestKinds(t *testing.T) {
 	said := append(asked.Question().messages(t.Context()), asked.Question().closed("x", "")...)
 	said = append(said, says.final("done", true))
 	said = append(append(said, says.started()...), says.ended(agent.Completed)...)
-	said = append(said, says.Queued(), says.notice("x"), says.closing(1, "x"), says.closing(0, "x"), says.Arrival())
+	said = append(said, says.Queued(), says.notice("x"), says.closing(1, "x", ""), says.closing(0, "x", ""), says.Arrival())
 	if len(said) < 13 {
 		t.Errorf("only %d messages", len(said))
 	}
@@ -65,5 +65,21 @@ func TestKinds(t *testing.T) {
 		if key, kind, _ := state.KindOfTxn(m.Long.Txn + "2"); key != m.Task || kind != m.Long.Kind {
 			t.Errorf("%s2: kind %s, task %s; the message has %s, %s", m.Long.Txn, kind, key, m.Long.Kind, m.Task)
 		}
+	}
+}
+
+// A stop is told in a sentence or two, and so that the agent's session lacks it.
+func TestStoppedText(t *testing.T) {
+	for want, got := range map[string]string{
+		"⏹ Stopped.": stoppedText("", false),
+		"⏹ Stopped. Changes so far stay in /workspace.":               stoppedText("", true),
+		"⏹ Stopped, as bob asked. Changes so far stay in /workspace.": stoppedText("bob", true),
+	} {
+		if got != want || !fromBot(got) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if !fromBot("🛑 Stopped, as ann asked, before it began.") || fromBot("I stopped.") {
+		t.Error("what the bot said is not recognised")
 	}
 }

@@ -53,12 +53,16 @@ type Message struct {
 	Txn    string // transaction ID
 
 	Text    string // Markdown
+	Details string // Markdown that is shown when somebody clicks on Text, or ""
+	Small   string // a last line in small letters, or ""
 	Notice  bool   // m.notice: does not notify anyone
 	Mention string // user ID to notify, or ""
 	Origin  Origin
-	About   string // what it replies or reacts to, or ""
-	Edits   string // transaction ID of the message that it replaces, or ""
-	Long    *Long  // set if the text may need several messages
+	About   string   // what it replies or reacts to, or ""
+	Since   string   // event: it is no reply if nothing has been said since, except about the task; "" if it always is one
+	Parts   []string // events that belong to the task
+	Edits   string   // transaction ID of the message that it replaces, or ""
+	Long    *Long    // set if the text may need several messages
 
 	Reaction string // key of a reaction; Text is empty then
 	Redacts  string // transaction ID of the message that it redacts

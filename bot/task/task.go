@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"matrix-tui/agent"
@@ -203,24 +204,41 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 		defer cancel()
 		_ = room.Type(ctx, 0)
 	})
+	noticed, err := t.noticed(ctx)
+	if err != nil {
+		return finished, err
+	}
 	if withdrawn(t) {
-		if err := room.Queue(ctx, t.Voice().closing(0, "🗑 Deleted before the task started.")); err != nil {
-			return finished, err
+		if noticed {
+			if err := room.Queue(ctx, t.Voice().closing(0, "🗑 Deleted before the task started.", "")); err != nil {
+				return finished, err
+			}
 		}
 		return finished, giveUp(ctx, t, deletedEarly)
 	}
 	out = compaction{t}.outcome(ctx, out)
 	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval || out.Ended == agent.Limited {
-		refused, err := t.Question().ask(ctx, out)
+		refused, err := t.Question().ask(ctx, out, noticed, w.shown.Load())
 		if err != nil || refused.Ended == "" {
 			return waits, err
 		}
 		out = refused
 	}
 	e := ending{t, out}
-	last := t.Voice().closing(len(t.exec.Answers), e.summary(w.shown.Load()))
-	rows := room.Render(ctx, e.messages(ctx, last)...)
+	rows := room.Render(ctx, e.messages(noticed, w.shown.Load())...)
 	return answered, t.unlessSteered(ctx, func() error { return e.store(ctx, rows) })
+}
+
+// noticed reports whether the room has the notice after the newest answer, or will have it.
+func (t *Task) noticed(ctx context.Context) (bool, error) {
+	notice, err := t.env.Journal.Message(ctx, noticeTxn(t.rec.Key, len(t.exec.Answers)))
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up notice: %w", err)
+	}
+	return notice.Status != state.Refused, nil
 }
 
 const deletedEarly = "The message was deleted before the task started."

@@ -16,10 +16,12 @@ type Voice struct{ t *Task }
 
 // Reactions to the event of a task.
 const (
-	queuedKey = "⏳"
-	eyesKey   = "👀" // running
-	doneKey   = "✅"
-	failedKey = "❌"
+	queuedKey  = "⏳"
+	eyesKey    = "👀" // running
+	doneKey    = "✅"
+	warningKey = "⚠️" // there is an answer, but the command that was approved last has failed
+	failedKey  = "❌"
+	stoppedKey = "⏹"
 )
 
 // noticeTxn returns the transaction ID of a task's notice after n answers.
@@ -40,11 +42,25 @@ func arrivalTxn(key string) string { return key + "-t" }
 // reply returns a reply to the task's event or, for a task from HTTP, to its arrival message.
 func (v Voice) reply(number int, text string) Message {
 	rec := &v.t.rec
-	m := Message{Task: rec.Key, Number: number, Text: text, Origin: Origin{rec.Event, rec.Thread, v.t.Moved()}, About: rec.Event}
+	m := Message{
+		Task: rec.Key, Number: number, Text: text, Origin: Origin{rec.Event, rec.Thread, v.t.Moved()}, About: rec.Event,
+		Since: rec.Event, Parts: v.parts(),
+	}
 	if rec.Source == state.FromHTTP {
 		m.About = state.AboutRef(arrivalTxn(rec.Key))
 	}
 	return m
+}
+
+// parts returns the events, besides the task's own, that belong to it.
+func (v Voice) parts() (events []string) {
+	for _, said := range v.t.rec.Said {
+		events = append(events, said.Event)
+	}
+	for _, a := range v.t.exec.Answers {
+		events = append(events, a.Event)
+	}
+	return events
 }
 
 // bare returns a notice that is not a reply.
@@ -87,15 +103,16 @@ func (v Voice) notice(text string) Message {
 		if m.About = v.t.exec.Answers[n-1].Event; m.About == "" {
 			m.About = state.AboutRef(questionTxn(v.t.rec.Key, n-1))
 		}
+		m.Since = v.t.exec.Answers[n-1].Event
 	}
 	return m
 }
 
-// closing returns the final edit of the notice after n answers.
-func (v Voice) closing(n int, text string) Message {
+// closing returns the final edit of the notice after n answers. It shows the details on a click.
+func (v Voice) closing(n int, text, details string) Message {
 	m := v.bare(state.KindNoticeEdit, "", text)
 	m.Number, m.Edits = n, noticeTxn(v.t.rec.Key, n)
-	m.Txn = m.Edits + "-e"
+	m.Txn, m.Details = m.Edits+"-e", details
 	return m
 }
 
@@ -154,8 +171,13 @@ func (v Voice) ended(how agent.Ended) []Message {
 		return nil
 	}
 	key := failedKey
-	if how == agent.Completed {
+	switch rec := &v.t.rec; {
+	case how == agent.Completed && rec.Approved != nil && rec.Approved.Failed:
+		key = warningKey
+	case how == agent.Completed:
 		key = doneKey
+	case how == agent.Stopped && rec.StopBy != "":
+		key = stoppedKey
 	}
 	return []Message{v.redact("-eyes"), v.redact("-queued"), v.react("-end", key)}
 }

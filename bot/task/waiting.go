@@ -120,6 +120,7 @@ func (q Question) remind(ctx context.Context) error {
 	until := t.exec.Deadline.In(t.env.rules().Zone)
 	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.oneLine()+"\n\nI will wait for an answer until "+until.Format("15:04 MST")+".")
 	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(cmp.Or(asked.Txn, txn)), AskerOf(t.rec)
+	m.Since = ""
 	return t.env.Room.Queue(ctx, m)
 }
 
@@ -154,7 +155,7 @@ func (e *Env) GiveUpAsking(ctx context.Context, key string, n int) error {
 // end stores the end of a waiting task whose execution has just failed, and the messages that close its question.
 func (q Question) end(ctx context.Context, how agent.Ended, closed []Message, closes ...string) error {
 	e := ending{q.t, agent.Outcome{Ended: how, Detail: q.t.exec.ErrorMessage}}
-	rows := q.t.env.Room.Render(ctx, append(closed, e.messages(ctx)...)...)
+	rows := q.t.env.Room.Render(ctx, append(closed, e.messages(false, nil)...)...)
 	if err := e.store(ctx, rows, closes...); err != nil {
 		return err
 	}

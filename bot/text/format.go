@@ -7,27 +7,18 @@ import (
 	"time"
 )
 
-// Duration writes a duration for people: "8 s", "3 min 5 s", "2 h 4 min".
+// Duration writes a duration for people: "8 s", "3 min", "2 h 4 min".
 func Duration(d time.Duration) string {
 	s := int(d.Seconds())
 	switch {
 	case s < 60:
 		return fmt.Sprintf("%d s", s)
 	case s < 3600:
-		return fmt.Sprintf("%d min %d s", s/60, s%60)
-	}
-	if s%3600 < 60 {
+		return fmt.Sprintf("%d min", s/60)
+	case s%3600 < 60:
 		return fmt.Sprintf("%d h", s/3600)
 	}
 	return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
-}
-
-// Minutes writes a duration of which the seconds do not matter: "50 s", "6 min", "2 h 4 min".
-func Minutes(d time.Duration) string {
-	if d >= time.Minute && d < time.Hour {
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	}
-	return Duration(d)
 }
 
 // Size writes a size for people, by 1024: "512 B", "1.4 kB", "50 MB".

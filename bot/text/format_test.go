@@ -7,7 +7,7 @@ import (
 
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0 s", 59 * time.Second: "59 s", 185 * time.Second: "3 min 5 s", 7440 * time.Second: "2 h 4 min",
+		0: "0 s", 59 * time.Second: "59 s", 60 * time.Second: "1 min", 185 * time.Second: "3 min", 7200 * time.Second: "2 h", 7440 * time.Second: "2 h 4 min",
 	} {
 		if got := Duration(d); got != want {
 			t.Errorf("Duration(%v) = %q, want %q", d, got, want)

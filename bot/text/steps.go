@@ -1,19 +1,19 @@
 package text
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
 const (
-	// shownSteps is how many steps are kept and shown in the notice.
-	shownSteps = 10
-	// detailSize and faultSize bound a step's argument and error, noteSize a note, draftSize the shown end of an answer
-	// that is being written, in bytes.
-	detailSize, faultSize, noteSize, draftSize = 200, 80, 200, 1000
+	// keptSteps is how many steps are kept, and shownSteps how many of them the notice shows.
+	keptSteps, shownSteps = 20, 10
+	// detailSize, purposeSize and faultSize bound a step's argument, its purpose and its error, noteSize a note, draftSize
+	// the shown end of an answer that is being written, in bytes.
+	detailSize, purposeSize, faultSize, noteSize, draftSize = 200, 120, 80, 200, 1000
+	// longStep is how long a step runs before the notice says so.
+	longStep = 10 * time.Second
 )
 
 // stepState is the state of a step.
@@ -28,10 +28,11 @@ const (
 
 // step is one tool call. Its text is safe to show; see [OneLine].
 type step struct {
-	number              int
-	id                  string
-	tool, detail, fault string
-	state               stepState
+	number                       int
+	id                           string
+	tool, purpose, detail, fault string
+	began                        time.Duration // since the task began
+	state                        stepState
 }
 
 // Steps is the progress of a run: its newest steps, and their total number. The zero value is a run without steps.
@@ -61,8 +62,9 @@ func (l *Steps) Begin(run string) {
 	}
 }
 
-// Call adds a step. If the ID is that of the run's first call, the run is being read from its beginning again.
-func (l *Steps) Call(id, tool, detail string) {
+// Call adds a step that began after the task had run for a time. Without a purpose, what the assistant has just said is its
+// purpose. If the ID is that of the run's first call, the run is being read from its beginning again.
+func (l *Steps) Call(id, tool, purpose, detail string, began time.Duration) {
 	if id != "" && id == l.first {
 		*l = Steps{run: l.run}
 	}
@@ -72,12 +74,18 @@ func (l *Steps) Call(id, tool, detail string) {
 	if id != "" && slices.ContainsFunc(l.newest, func(s step) bool { return s.id == id && s.state == stepRunning }) {
 		return // reported twice
 	}
-	if len(l.newest) == shownSteps {
+	if len(l.newest) == keptSteps {
 		l.newest = append(l.newest[:0], l.newest[1:]...)
 	}
 	l.total++
+	if purpose = OneLine(purpose, purposeSize); purpose == "" {
+		said := strings.TrimSpace(l.draft)
+		purpose = OneLine(said[strings.LastIndex(said, "\n")+1:], purposeSize)
+	}
 	l.draft = ""
-	l.newest = append(l.newest, step{number: l.total, id: id, tool: OneLine(tool, 64), detail: OneLine(detail, detailSize)})
+	l.newest = append(l.newest, step{
+		number: l.total, id: id, tool: OneLine(tool, 64), purpose: purpose, detail: OneLine(detail, detailSize), began: began,
+	})
 }
 
 // Say shows what the assistant has said since the last step, or the end of it.
@@ -104,7 +112,7 @@ func (l *Steps) Result(id, tool, fault string, failed bool) bool {
 func (l *Steps) Now() string {
 	for _, s := range slices.Backward(l.newest) {
 		if s.state == stepRunning {
-			return s.words(detailSize)
+			return s.title(detailSize)
 		}
 	}
 	return ""
@@ -121,122 +129,4 @@ func (l *Steps) Clone() Steps {
 	c := *l
 	c.newest = slices.Clone(l.newest)
 	return c
-}
-
-// lines returns the newest steps, at most the given number; width bounds the text that others wrote in each, in bytes.
-func (l *Steps) lines(most, width int) (lines []string) {
-	shown := l.newest[max(0, len(l.newest)-most):]
-	switch earlier := l.total - len(shown); earlier {
-	case 0:
-	case 1:
-		lines = append(lines, "… 1 earlier step")
-	default:
-		lines = append(lines, fmt.Sprintf("… %d earlier steps", earlier))
-	}
-	for _, s := range shown {
-		lines = append(lines, s.line(width))
-	}
-	return lines
-}
-
-// words name the step: "step 3: run_shell_command `ls`".
-func (s step) words(width int) string {
-	words := fmt.Sprintf("step %d: %s", s.number, toolName(s.tool, width))
-	if detail := Code(Cut(s.detail, width)); detail != "" {
-		words += " " + detail
-	}
-	return words
-}
-
-// line is the step in the notice: its icon, name and state.
-func (s step) line(width int) string {
-	line := toolIcon(s.tool) + " " + s.words(width)
-	switch s.state {
-	case stepRunning:
-		return line + " …"
-	case stepDone:
-		return line + " ✓"
-	case stepFailed:
-		return strings.TrimSpace(line + " ✗ " + Code(Cut(s.fault, width)))
-	}
-	return line
-}
-
-// markdownSafe matches names that Markdown does not change.
-var markdownSafe = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
-
-// toolName returns a tool's name as Markdown; width limits an unusual one.
-func toolName(name string, width int) string {
-	switch {
-	case name == "":
-		return "a tool"
-	case markdownSafe.MatchString(name):
-		return name
-	}
-	return Code(Cut(name, width))
-}
-
-// toolIcon returns a tool's icon. Source: the built-in tools of Gemini CLI.
-func toolIcon(name string) string {
-	switch name {
-	case "run_shell_command", "approved":
-		return "💻"
-	case "write_file", "replace", "edit":
-		return "✏️"
-	case "read_file", "read_many_files":
-		return "📖"
-	case "list_directory", "glob", "grep_search", "search_file_content":
-		return "🔎"
-	case "google_web_search", "web_fetch":
-		return "🌐"
-	case "memory_search", "memory_get":
-		return "🧠"
-	}
-	return "🔧"
-}
-
-// Progress returns the notice of a running task: as much of it as fits accepts.
-func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice string) bool) string {
-	head := "⏳ Working on it · " + Duration(elapsed)
-	if l.total > 0 {
-		head += fmt.Sprintf(" · step %d", l.total)
-	}
-	if note = Cut(strings.TrimSpace(note), noteSize); note != "" {
-		note = "\n\n" + note
-	}
-	if draft := quote(ending(Visible(l.draft), draftSize)); draft != "" {
-		if notice := strings.Join(append([]string{head}, l.lines(shownSteps, detailSize)...), "\n") + note + "\n\n" + draft; fits(notice) {
-			return notice
-		}
-	}
-	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 10}, {3, 10}} {
-		notice := strings.Join(append([]string{head}, l.lines(room.steps, room.width)...), "\n") + note
-		if fits(notice) {
-			return notice
-		}
-	}
-	return head
-}
-
-// quote returns text as a block quote.
-func quote(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
-}
-
-// ending returns the end of a text, from the beginning of a line or a word, in at most size bytes.
-func ending(text string, size int) string {
-	text = strings.TrimSpace(text)
-	if len(text) <= size {
-		return text
-	}
-	text = strings.ToValidUTF8(text[len(text)-size:], "")
-	for _, sep := range []string{"\n", " "} {
-		if _, rest, found := strings.Cut(text[:len(text)/2], sep); found {
-			return "… " + strings.TrimSpace(rest+text[len(text)/2:])
-		}
-	}
-	return "… " + text
 }

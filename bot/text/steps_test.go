@@ -16,22 +16,22 @@ import (
 
 // toolEvent is a call or its result, as a run reports it.
 type toolEvent struct {
-	id, tool, detail string
-	result, failed   bool
+	id, tool, purpose, detail string
+	result, failed            bool
 }
 
 func called(id, tool, detail string) toolEvent { return toolEvent{id: id, tool: tool, detail: detail} }
 
-func returned(id, tool string) toolEvent { return toolEvent{id, tool, "output", true, false} }
+func returned(id, tool string) toolEvent { return toolEvent{id, tool, "", "output", true, false} }
 
-func broke(id, tool, detail string) toolEvent { return toolEvent{id, tool, detail, true, true} }
+func broke(id, tool, detail string) toolEvent { return toolEvent{id, tool, "", detail, true, true} }
 
 // take applies the events of a run to the list.
 func (l *Steps) take(run string, e toolEvent) {
 	if l.Begin(run); e.result {
 		l.Result(e.id, e.tool, e.detail, e.failed)
 	} else {
-		l.Call(e.id, e.tool, e.detail)
+		l.Call(e.id, e.tool, e.purpose, e.detail, 5*time.Second)
 	}
 }
 
@@ -59,6 +59,8 @@ func TestProgressText(t *testing.T) {
 		{"nothing yet", nil, "", "⏳ Working on it · 12 s"},
 		{"a note", nil, "the model is slow", "⏳ Working on it · 12 s\n\nthe model is slow"},
 		{"one runs", []toolEvent{called("a", shell, "ls -l")}, "", "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `ls -l` …"},
+		{"what the agent says it does", []toolEvent{{id: "a", tool: shell, purpose: "Run *all*\nthe tests", detail: "cd /workspace && make"}}, "",
+			"⏳ Working on it · 12 s · step 1\n💻 step 1: Run \\*all\\* the tests …"},
 		{"each kind of tool", []toolEvent{
 			called("a", "write_file", "/workspace/a"), called("b", "replace", "/workspace/a"), called("c", "read_file", "a"), called("d", "glob", "*.go"),
 			called("e", "web_fetch", "https://a.example"), called("f", "memory_search", "which port?"), called("g", "mcp__shelf__open", "x"), called("h", "approved", "git push"),
@@ -123,8 +125,8 @@ func TestStepListRuns(t *testing.T) {
 		}
 	}
 	has("before anything", 0, 0, "")
-	p.Call("approved", "approved", "git push")
-	p.Call("approved", "approved", "git push")
+	p.Call("approved", "approved", "", "git push", 0)
+	p.Call("approved", "approved", "", "git push", 0)
 	has("the bot's own, reported twice", 1, 0, "step 1: approved `git push`")
 	p.Begin("k-1")
 	has("the run has started", 1, 0, "")
@@ -141,7 +143,7 @@ func TestStepListRuns(t *testing.T) {
 	has("another run", 1, 0, "step 1: glob `*`")
 }
 
-// However long a run is, ten of its steps are kept, and all are counted.
+// However long a run is, twenty of its steps are kept, and all are counted.
 func TestStepListBounds(t *testing.T) {
 	huge := strings.Repeat("`<b>\n\u202e\"&", 100_000)
 	p := &Steps{}
@@ -154,7 +156,7 @@ func TestStepListBounds(t *testing.T) {
 	if p.total != 1_000 || p.failed != 1_000 {
 		t.Errorf("%d steps, %d failed", p.total, p.failed)
 	}
-	if len(p.newest) != shownSteps || cap(p.newest) > 2*shownSteps {
+	if len(p.newest) != keptSteps || cap(p.newest) > 2*keptSteps {
 		t.Errorf("%d steps are kept, in room for %d", len(p.newest), cap(p.newest))
 	}
 	for _, s := range p.newest {
@@ -178,7 +180,7 @@ func FuzzProgressText(f *testing.F) {
 		n = min(max(n, 1), 50)
 		for i := range n {
 			id := fmt.Sprint(i)
-			p.take("run", called(id, tool, detail))
+			p.take("run", toolEvent{id: id, tool: tool, detail: detail, purpose: []string{"", fault}[i%2]})
 			switch i % 3 {
 			case 0:
 				p.take("run", broke(id, "x", fault))
@@ -228,6 +230,33 @@ func BenchmarkProgressText(b *testing.B) {
 	}
 	for b.Loop() {
 		Render(p.Progress(time.Minute, "", fitsNotice))
+	}
+}
+
+// A step that takes long says for how long. What the assistant said before it is its purpose.
+func TestLongStep(t *testing.T) {
+	var l Steps
+	l.Begin("run")
+	l.Say("All is there.\n\nI build it now.\n")
+	l.take("run", called("a", shell, "make"))
+	if got, want := l.Progress(150*time.Second, "", fitsNotice), "⏳ Working on it · 2 min · step 1\n💻 step 1: I build it now. · 2 min …"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// After the end, each step says how it ended and what it was.
+func TestDetails(t *testing.T) {
+	l := told(toolEvent{id: "a", tool: shell, purpose: "Build all of it", detail: "make"}, returned("a", shell), called("b", "glob", "*"),
+		called("c", shell, "git push"), broke("c", shell, "exit code 128: no"))
+	fits := func(text string) bool { return len(text) < 200 }
+	if got, want := l.Details(fits), "✓ Build all of it `make`\n– glob `*`\n✗ run_shell_command `git push` `exit code 128: no`"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := l.Details(func(text string) bool { return len(text) < 92 }); !strings.HasPrefix(got, "… 1 earlier step\n– glob") {
+		t.Errorf("%q", got)
+	}
+	if got := l.Details(func(string) bool { return false }); got != "" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -104,7 +104,7 @@ func (s *scene) answer(ctx context.Context, room, task, text, want string) (begu
 		return begun, err
 	}
 	_, err = s.alice.Wait(ctx, room, func(m person.Msg) bool {
-		return m.Sender == s.ID() && m.Final() && m.ReplyTo == task && says(m, want)
+		return m.Sender == s.ID() && m.Final() && m.Answers(task) && says(m, want)
 	})
 	return begun, err
 }

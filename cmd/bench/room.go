@@ -147,7 +147,7 @@ func says(m person.Msg, want string) bool {
 
 // final waits for the answer to an event.
 func (s *scene) final(ctx context.Context, room, event string) (person.Msg, error) {
-	return s.alice.Wait(ctx, room, func(m person.Msg) bool { return m.Sender == s.ID() && m.Final() && m.ReplyTo == event })
+	return s.alice.Wait(ctx, room, func(m person.Msg) bool { return m.Sender == s.ID() && m.Final() && m.Answers(event) })
 }
 
 // joined creates rooms with the bot as a member, and those of more scenes, while none of them runs: a second session of

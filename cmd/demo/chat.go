@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -158,7 +159,7 @@ func (c *chat) take(m person.Msg) {
 	c.mu.Lock()
 	_, own := c.commands[m.Event]
 	if m.Final() && m.Sender == c.bot {
-		delete(c.mine, m.ReplyTo)
+		maps.DeleteFunc(c.mine, func(event string, _ bool) bool { return m.Answers(event) })
 	}
 	c.mu.Unlock()
 	if own {
@@ -177,7 +178,7 @@ func (c *chat) take(m person.Msg) {
 
 // progress recognises the bot's notice about a task, or an edit of it.
 func (c *chat) progress(m person.Msg) (id, line string) {
-	if m.Sender != c.bot || m.Kind != "m.notice" || m.ReplyTo == "" && m.EditOf == "" {
+	if m.Sender != c.bot || m.Kind != "m.notice" || m.ReplyTo == "" && m.EditOf == "" && !m.Progress() {
 		return "", ""
 	}
 	c.mu.Lock()

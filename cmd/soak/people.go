@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -82,7 +83,7 @@ func (s *soak) heard(ctx context.Context, r *room, event string, kind func(perso
 		return m, err
 	}
 	m, err = s.alice.Wait(ctx, r.id, func(m person.Msg) bool {
-		return s.answers(m, m.ReplyTo) && kind(m) && strings.Contains(m.Body, words) && !s.isAsked(m.ReplyTo)
+		return m.Sender == s.bot.ID() && m.Final() && kind(m) && strings.Contains(m.Body, words) && !s.isAsked(m.ReplyTo)
 	})
 	if err != nil {
 		return m, fmt.Errorf("%s is a copy: %w", event, err)
@@ -111,7 +112,7 @@ func (s *soak) isAsked(event string) bool {
 }
 
 func (s *soak) answers(m person.Msg, event string) bool {
-	return m.Sender == s.bot.ID() && m.Final() && m.ReplyTo == event
+	return m.Sender == s.bot.ID() && m.Final() && m.Answers(event)
 }
 
 func isQuestion(m person.Msg) bool { return strings.HasPrefix(m.Body, "❓ ") }
@@ -161,7 +162,7 @@ func (s *soak) question(ctx context.Context, r *room, n int) error {
 	if _, err := s.alice.Reply(ctx, r.id, asked.Event, fmt.Sprint("choice ", n)); err != nil {
 		return err
 	}
-	return s.answered(ctx, r, asked.ReplyTo, fmt.Sprint("chose ", n))
+	return s.answered(ctx, r, cmp.Or(asked.ReplyTo, event), fmt.Sprint("chose ", n))
 }
 
 func (s *soak) fileIn(ctx context.Context, r *room, n int) error {

@@ -1,8 +1,11 @@
 package person
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -26,6 +29,7 @@ type Msg struct {
 	Target   string   // event that a reaction or redaction is about
 	Key      string   // of a reaction
 	URL      string   // mxc address of a file
+	Txn      string   // the transaction ID that a matrix-tui puts into its messages
 	Mentions []string // user IDs; nil if m.mentions is missing, empty if it is {}
 
 	Member     string // m.room.member: whose membership
@@ -39,8 +43,23 @@ type Msg struct {
 
 // Final reports whether this is a separate message that answers another one: text, not a notice, not an edit.
 func (m Msg) Final() bool {
-	return m.Type == "m.room.message" && m.Kind == "m.text" && m.EditOf == "" && m.ReplyTo != ""
+	return m.Type == "m.room.message" && m.Kind == "m.text" && m.EditOf == "" && (m.ReplyTo != "" || answerTxn.MatchString(m.Txn))
 }
+
+// Progress reports whether this is the notice of a task, or an edit of it.
+func (m Msg) Progress() bool { return m.Kind == "m.notice" && noticeTxn.MatchString(m.Txn) }
+
+// Answers reports whether this answers an event: it replies to it, or is the answer or a question of the task that it is.
+func (m Msg) Answers(event string) bool {
+	key := sha256.Sum256([]byte(m.Room + "\x00" + event))
+	return m.ReplyTo == event || answerTxn.MatchString(m.Txn) && strings.HasPrefix(m.Txn, hex.EncodeToString(key[:10])+"-")
+}
+
+// The transaction IDs of a matrix-tui begin with the key of the task.
+var (
+	answerTxn = regexp.MustCompile(`^[0-9a-f]{20}-(f0|q[0-9]+)(-s)?$`)
+	noticeTxn = regexp.MustCompile(`^[0-9a-f]{20}-n[0-9]*(-e.*)?$`)
+)
 
 // String is one line of a chat log.
 func (m Msg) String() string {
@@ -77,6 +96,7 @@ type content struct {
 	File          json.RawMessage `json:"file"`
 	Membership    string          `json:"membership"`
 	Redacts       string          `json:"redacts"`
+	Txn           string          `json:"io.matrix-tui.txn"`
 	Mentions      *struct {
 		Users []string `json:"user_ids"`
 	} `json:"m.mentions"`
@@ -114,7 +134,7 @@ func decode(room string, evt *event.Event) Msg {
 	case "m.annotation":
 		m.Target, m.Key = c.Relates.Event, c.Relates.Key
 	}
-	m.ReplyTo = c.Relates.Reply.Event
+	m.ReplyTo, m.Txn = c.Relates.Reply.Event, c.Txn
 	m.Kind, m.Body, m.HTML, m.URL = text.MsgType, text.Body, text.FormattedBody, text.URL
 	var file struct {
 		URL string `json:"url"`

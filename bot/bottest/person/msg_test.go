@@ -88,8 +88,12 @@ func TestFinal(t *testing.T) {
 			t.Errorf("%s counts as final", name)
 		}
 	}
-	if !final.Final() {
+	if !final.Final() || !final.Answers("$0") || final.Answers("$1") {
 		t.Error("a final does not count as one")
+	}
+	beside := Msg{Type: "m.room.message", Kind: "m.text", Room: "!den:x", Txn: "f26e4b8b6c0ba3f6a8d3-f0"}
+	if !beside.Final() || beside.Answers("$0") {
+		t.Error("nor does one that is not a reply")
 	}
 }
 

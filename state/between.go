@@ -1,0 +1,37 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+)
+
+const (
+	querySaidAfter = "SELECT event FROM event WHERE room = ? AND seq > ? AND type IN ('m.room.message', 'm.room.encrypted') AND rel_type <> 'm.replace' AND sender <> ? ORDER BY seq LIMIT ?"
+	queryTextAfter = "SELECT 1 FROM message INDEXED BY message_at WHERE at >= ? AND room = ? AND task <> ? AND type = 'm.room.message' AND kind NOT IN ('notice-edit', 'greeting') LIMIT 1"
+)
+
+// SaidAfter reports whether something has been said in a room since an event: by anybody but self, except in the events of
+// but, or by us, except about the task and for the greeting. It is true as well if the event is unknown.
+func (j *Journal) SaidAfter(ctx context.Context, room, event, self, task string, but []string) (bool, error) {
+	from, err := j.Event(ctx, room, event)
+	if errors.Is(err, ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	said, err := queryAll(ctx, j.db, scanText, querySaidAfter, room, from.Seq, self, len(but)+1)
+	if err != nil {
+		return false, j.failed("look up later messages", err)
+	}
+	if slices.ContainsFunc(said, func(one string) bool { return !slices.Contains(but, one) }) {
+		return true, nil
+	}
+	err = j.db.QueryRowContext(ctx, queryTextAfter, from.At.UnixMilli(), room, task).Scan(new(int))
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, j.failed("look up later messages of ours", err)
+}

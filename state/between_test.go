@@ -1,0 +1,28 @@
+package state
+
+import "testing"
+
+// What counts as said between a task and its answer: not what belongs to the task, nor what is no message.
+func TestSaidAfter(t *testing.T) {
+	j := openJournal(t, t.TempDir()+"/journal.db")
+	task, part := anEvent("!a", "$task", Done), anEvent("!a", "$part", Done)
+	commit(t, j, "t1", anEvent("!a", "$before", Done), task, part, anEvent("!b", "$elsewhere", Done))
+	must(t, j.Queue(ctx,
+		Message{Txn: "k-n", Room: "!a", Kind: KindNotice, Task: "k", Type: "m.room.message"},
+		Message{Txn: "l-eyes", Room: "!a", Kind: KindReaction, Task: "l", Type: "m.reaction"},
+		Message{Txn: "g-g", Room: "!a", Kind: KindGreeting, Type: "m.room.message"},
+		Message{Txn: "l-n-e", Room: "!a", Kind: KindNoticeEdit, Task: "l", Type: "m.room.message"}))
+	has := func(what, event, self string, but []string, want bool) {
+		t.Helper()
+		if said, err := j.SaidAfter(ctx, "!a", event, self, "k", but); err != nil || said != want {
+			t.Errorf("%s: %v, %v", what, said, err)
+		}
+	}
+	has("a part of the task", "$task", "@bot:x", []string{"$part"}, false)
+	has("not a part of the task", "$task", "@bot:x", nil, true)
+	has("only what came before", "$part", "@bot:x", nil, false)
+	has("our own", "$task", task.Sender, nil, false)
+	has("an unknown event", "$none", "@bot:x", nil, true)
+	must(t, j.Queue(ctx, Message{Txn: "l-f0", Room: "!a", Kind: KindFinal, Task: "l", Type: "m.room.message"}))
+	has("the answer to another task", "$part", "@bot:x", nil, true)
+}
