@@ -105,6 +105,9 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 // exposedBy reports whether this room is encrypted and another one is not.
 func (r *room) exposedBy(ctx context.Context, other string) (bool, error) {
 	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
+	if errors.Is(err, matrix.ErrNoKeys) {
+		return false, nil // it has never been in a room
+	}
 	if err != nil || !encrypted {
 		return false, err
 	}

@@ -123,7 +123,7 @@ func TestUndecryptedAreBounded(t *testing.T) {
 
 func TestDistrustSentence(t *testing.T) {
 	for why, want := range map[e2ee.Distrust]string{
-		e2ee.NotSigned: "Verify this device", e2ee.NoIdentity: "E2EE_DEVICES=all", e2ee.IdentityChanged: "`matrix-tui trust @ann:here`",
+		e2ee.NotSigned: "your session is not verified", e2ee.NoIdentity: "which sessions are yours", e2ee.IdentityChanged: "`matrix-tui trust @ann:here`",
 	} {
 		if got := distrustSentence("@ann:here", why); !strings.Contains(got, want) || !strings.Contains(got, "@ann:here") {
 			t.Errorf("%s: %s", why, got)

@@ -65,6 +65,7 @@ type Account struct {
 	cutSync context.CancelCauseFunc // cancels the current /sync request
 
 	cryptMu sync.RWMutex // held for reading while the machine is used; the session and the machine change under it: see lockCrypt
+	opened  bool         // the encryption was opened, or is being opened; guarded by cryptMu
 	machine *e2ee.Machine
 
 	ended    atomic.Bool // see Ended

@@ -14,14 +14,21 @@ import (
 	"matrix-tui/state/retry"
 )
 
-var errNoMachine = errors.New("encryption is not open")
+var (
+	// ErrNoKeys means that the account has no encryption yet, because it has not logged in.
+	ErrNoKeys = errors.New("encryption is not open")
+	errClosed = errors.New("encryption is closed")
+)
 
-// use calls f with the machine, or returns errNoMachine.
+// use calls f with the machine, or returns ErrNoKeys or errClosed.
 func (a *Account) use(f func(*e2ee.Machine) error) error {
 	a.cryptMu.RLock()
 	defer a.cryptMu.RUnlock()
-	if a.machine == nil {
-		return errNoMachine
+	switch {
+	case a.machine == nil && a.opened:
+		return errClosed
+	case a.machine == nil:
+		return ErrNoKeys
 	}
 	err := f(a.machine)
 	a.machine.NoteDamage(err)
@@ -47,6 +54,7 @@ func (a *Account) openCrypt(ctx context.Context, s session) error {
 	a.lockCrypt()
 	defer a.cryptMu.Unlock()
 	a.closeMachine()
+	a.opened = true
 	a.become(s)
 	machine, err := e2ee.Open(ctx, a.e2eeConfig())
 	if err != nil {
