@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := &Config{
 		GeminiModel: "auto", GeminiURL: "https://generativelanguage.googleapis.com",
-		ModelTools: ModelTools{"url_context"}, WarmTime: Minutes(20 * time.Minute),
+		ModelTools: ModelTools{"url_context"}, WarmTime: Minutes(20 * time.Minute), TokensPerDay: 20_000_000, TokensPerDayAll: 100_000_000,
 		StateDir: "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
 		Memory: 2 << 30, MemorySlot: "files", Embeddings: "none", EmbeddingModel: "gemini-embedding-001", CPUs: 2, PIDs: 1024, Files: 65536, Idle: Span(6 * time.Hour), DiskReserve: 1 << 30, OutPorts: Ports{80, 443},
 		CodingTimeout: Seconds(40 * time.Minute), ExecutionTimeout: Minutes(time.Hour),
@@ -56,7 +56,7 @@ func TestEverySetting(t *testing.T) {
 	got, err := load(t,
 		"MATRIX_HOMESERVER=http://[::1]:8008/", "MATRIX_USER=@bot:example.org", "MATRIX_PASSWORD= p # w ", "MATRIX_ACCESS_TOKEN=tok",
 		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80 @*:*", "E2EE_DEVICES=All",
-		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/", "MODEL_TOOLS=google_search, url_context", "TOKENS_PER_DAY=5", "WARM_AGENTS=0", "WARM_MINUTES=3", "SESSION_DAILY_HOUR=0", "SESSION_IDLE=90s",
+		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/", "MODEL_TOOLS=google_search, url_context", "TOKENS_PER_DAY=5", "TOKENS_PER_DAY_ALL=50", "WARM_AGENTS=0", "WARM_MINUTES=3", "SESSION_DAILY_HOUR=0", "SESSION_IDLE=90s",
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB", "SLOTS_MEMORY=None", "SLOTS_EMBEDDINGS=Gemini", "GEMINI_EMBEDDING_MODEL=e-2",
 		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "SANDBOX_NOFILE=1048576", "SANDBOX_PROXY_NAMES=yes", "SANDBOX_IDLE=90m", "MAX_CONTAINERS=7", "DISK_RESERVE=3g", "SANDBOX_PORTS=443, 22", "SANDBOX_DENY=9.9.9.9 192.0.2.7/24", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1", "QUOTA_WAIT=2h",
 		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "ARCHIVE_DAYS=1", "MEDIA_MAX_MB=7", "MAX_PARALLEL_TASKS=9", "ALERT_ROOM=!ops:x.org",
@@ -68,7 +68,7 @@ func TestEverySetting(t *testing.T) {
 	want := &Config{
 		Homeserver: "http://[::1]:8008", User: "@bot:example.org", Password: NewSecret(" p # w "), AccessToken: NewSecret("tok"),
 		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80", "@*:*"}, Devices: allDevices,
-		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base", ModelTools: ModelTools{"google_search", "url_context"}, TokensPerDay: 5, WarmAgents: new(Agents), WarmTime: Minutes(3 * time.Minute), SessionHour: new(Hour), SessionIdle: Span(90 * time.Second),
+		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base", ModelTools: ModelTools{"google_search", "url_context"}, TokensPerDay: 5, TokensPerDayAll: 50, WarmAgents: new(Agents), WarmTime: Minutes(3 * time.Minute), SessionHour: new(Hour), SessionIdle: Span(90 * time.Second),
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29, MemorySlot: noMemory, Embeddings: geminiEmbeddings, EmbeddingModel: "e-2",
 		CPUs: 0.5, PIDs: 0, Files: 1 << 20, ProxyNames: true, Idle: Span(90 * time.Minute), MaxContainers: 7, DiskReserve: 3 << 30, OutPorts: Ports{443, 22}, Deny: Networks{netip.MustParsePrefix("9.9.9.9/32"), netip.MustParsePrefix("192.0.2.0/24")}, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
 		QuotaWait: Span(2 * time.Hour), Archive: Days(24 * time.Hour), MaxParallel: 9, MediaMax: 7 << 20, AlertRoom: "!ops:x.org",
