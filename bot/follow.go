@@ -98,7 +98,9 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 		}
 		r.bot.upgrades.settled(successor)
 	}
-	r.bot.upgrades.learn(successor, before)
+	if !errors.Is(why, errPlain) { // that is found out again, so that the room is told
+		r.bot.upgrades.learn(successor, before)
+	}
 	return why
 }
 
@@ -122,7 +124,7 @@ func (r *room) tellPlain(ctx context.Context, tombstone state.Event) error {
 		return err
 	}
 	r.bot.note("⚠️ Room " + text.Code(r.id) + " is encrypted, and was replaced by " + text.Code(tombstone.Body.Successor) + ", which is not. I stay in the old one.")
-	return r.queue(ctx, r.out(state.KindUpgrade, txn, matrix.Notice("⚠️ This room was replaced by one that is not encrypted, so I stay here. Replace it by an encrypted one, and I bring workspace and history along.")))
+	return r.queue(ctx, r.out(state.KindUpgrade, txn, matrix.Notice("⚠️ This room was replaced by one that is not encrypted, so I stay here. Replace it with an encrypted one, and I will bring the workspace and the history along.")))
 }
 
 // giveOn gives the room's own policy to its successor, and tells the owners.

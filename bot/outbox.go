@@ -227,7 +227,7 @@ func crashAfter(m state.Message, point string) {
 // that were handled must not be handled twice: see [state.Journal.Answered].
 func (b *Bot) noteAnswered(ctx context.Context, e event.Event) error {
 	key, kind, _ := state.KindOfTxn(e.Transaction)
-	if key == "" { // an edit of a notice
+	if e.Relation().RelType == "m.replace" { // an edit of a notice
 		return nil
 	}
 	switch kind {

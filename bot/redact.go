@@ -7,6 +7,7 @@ import (
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // doRedaction withdraws what no run has received of a redacted message: a task, a part of one, or an answer. What the
@@ -31,6 +32,9 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	}
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return err
+	}
+	if one.Type == event.TypeReaction {
+		return r.finish(ctx, row) // it has no words, and what it answered stays answered
 	}
 	if err := r.unquote(ctx, target); err != nil {
 		return err

@@ -99,7 +99,7 @@ func (r *room) join(ctx context.Context, row state.Event, text string) (bool, er
 		return false, nil
 	}
 	if t := r.currentTask(); t != nil && t.Key() == key {
-		t.Took(row.Time)
+		t.Took(row.Time, text != "")
 	}
 	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.ID, Joined: true, At: row.Time})
 }

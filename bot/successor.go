@@ -67,7 +67,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 		}
 	}
 	if errors.Is(err, errNoSuccessor) {
-		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room named in the tombstone does not name this one as its predecessor: staying")
+		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Err(err).Msg("the room named in the tombstone does not replace this one: staying")
 		return r.endUpgrade(ctx, row, r.finish)
 	} else if err != nil && r.hasLeftFor(successor) {
 		return err

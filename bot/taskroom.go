@@ -148,6 +148,9 @@ func (r taskRoom) parts(ctx context.Context, m task.Message) []*message {
 // Fits is part of [task.Room].
 func (r taskRoom) Fits(words string) bool { return matrix.FitsNotice(words) }
 
+// FitsHalf is part of [task.Room].
+func (r taskRoom) FitsHalf(words string) bool { return matrix.FitsHalf(words) }
+
 // Edit is part of [task.Room].
 func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
 	sent, err := r.bot.Journal.Message(ctx, txn)

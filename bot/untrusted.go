@@ -57,7 +57,7 @@ func distrustSentence(sender string, why e2ee.Distrust) string {
 		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and nothing proves that it is yours. " +
 			"Set that up within a day in the session that I know, and verify this one; or " + ask + "\n" + howToSetUp
 	case e2ee.NewIdentity:
-		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me. Verify it within a day with the one that I know, and I will; or " + ask + "\n" + howToVerify
+		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and your identity does not come from a session that I know. Within a day, " + ask
 	case e2ee.IdentityChanged:
 		return fmt.Sprintf("🔒 I don't act on messages from %s, because the identity of this account has changed: either it was reset, or somebody is pretending to be its owner. "+
 			"If you reset it yourself, %s I keep the message for a day and will act on it after that.", sender, ask)

@@ -79,7 +79,7 @@ func (t *Task) redact(event string) {
 		}
 	}
 	for i := range t.Answers {
-		last := i == len(t.Answers)-1 && t.State != TaskWaiting
+		last := i == len(t.Answers)-1 && (t.State == TaskQueued || t.State == TaskRunning)
 		if a := &t.Answers[i]; a.Event == event && !(last && (t.Container == "" || t.Approved != nil)) {
 			a.Answer = Deleted
 		}

@@ -171,6 +171,12 @@ func FitsNotice(words string) bool {
 	return err == nil && len(data) <= maxNotice
 }
 
+// FitsHalf reports whether words fit into half of a message, so that they stay together there with others around them.
+func FitsHalf(words string) bool {
+	data, err := json.Marshal(Text(words))
+	return err == nil && len(data) <= maxEvent/2
+}
+
 // WithTxn adds the transaction ID to the content of a message: see [Message].
 func WithTxn(content json.RawMessage, txn string) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}

@@ -30,7 +30,7 @@ const maxShown = 8 << 10
 // isShown reports whether the question fits into one message with all of a command.
 func (q Question) isShown(h agent.Held) bool {
 	asked := approvalQuestion(h)
-	return len(asked) <= maxShown && q.t.env.Room.Fits(asked)
+	return len(asked) <= maxShown && q.t.env.Room.FitsHalf(asked)
 }
 
 // approvalQuestion returns the question whether to run a command.

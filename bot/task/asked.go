@@ -79,10 +79,11 @@ func labelsOf(options []agent.Option) string {
 	return first + "–" + last
 }
 
-// oneLine returns the question and its options in one line.
-func (q Question) oneLine() string {
+// again returns the question for its reminder: with its options in one line, or with all of a command, because a reply to
+// the reminder answers, too.
+func (q Question) again() string {
 	if q.IsHeld() {
-		return "May I run " + text.Code(text.Reveal(q.t.rec.HeldCommand)) + "?"
+		return approvalQuestion(agent.Held{Command: q.t.rec.HeldCommand, Dir: q.t.rec.HeldDir})
 	}
 	line := text.OneLine(agent.WithoutOptions(q.t.exec.CurrentQuestion), 300)
 	var options []string

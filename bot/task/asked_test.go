@@ -47,12 +47,12 @@ func TestClosedQuestion(t *testing.T) {
 // The reminder says in one line what is asked.
 func TestQuestionLine(t *testing.T) {
 	for want, rec := range map[string]state.Task{
-		"Which? (1. production, 2. staging)": {Question: "Which?\n\n1. production\n2. staging"},
-		"What shall it be called?":           {Question: "What shall\nit be called?"},
-		"May I run `git push`?":              {Question: "May I run this command?", HeldCommand: "git push"},
+		"Which? (1. production, 2. staging)":                            {Question: "Which?\n\n1. production\n2. staging"},
+		"What shall it be called?":                                      {Question: "What shall\nit be called?"},
+		"May I run this command in `/workspace`?\n\n```\ngit push\n```": {Question: "May I run this command?", HeldCommand: "git push", HeldDir: "/workspace"},
 	} {
 		rec.State = state.TaskWaiting
-		if got := (&Env{}).Task(rec).Question().oneLine(); got != want {
+		if got := (&Env{}).Task(rec).Question().again(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -65,7 +65,9 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		stoppable = ctx // the run must be stopped in the container
 	}
 	if !started {
-		t.awaitWords(stoppable)
+		if rec.Attempt == 1 && len(t.exec.Answers) == 0 {
+			t.awaitWords(stoppable)
+		}
 		if out := a.closed(); out.Ended != "" && stoppable.Err() == nil {
 			return out, nil
 		}

@@ -115,9 +115,9 @@ func (b budget) question(ctx context.Context) (agent.Signal, error) {
 	env := b.t.env
 	today, err := env.Journal.Spent(ctx, env.ID, time.Now())
 	limit := env.TokenLimit(env.ID)
-	about := "the limit counts all tasks of this room, per day (UTC)"
+	about := "The limit counts all tasks of this room, per day (UTC)."
 	if today.Extra >= limit {
-		about = "only an owner can allow more than twice the limit; it counts all tasks of this room, per day (UTC)"
+		about = "Only an owner of the bot can say yes now: the room has used twice its limit for today (UTC)."
 	}
 	return agent.Signal{Kind: agent.Asked, Context: about, Question: "This room's " + text.Thousands(limit+today.Extra) +
 		" tokens for today are used up. Continue?\n\n1. Yes, use up to " + text.Thousands(limit) + " more today\n2. No, stop here"}, err

@@ -22,6 +22,7 @@ type Work struct {
 	shown    atomic.Pointer[progress]                // nil until the notice is queued
 	acted    atomic.Bool                             // the agent has called a tool
 	lastPart atomic.Int64                            // time of the newest message that belongs to the task, in ms
+	worded   atomic.Bool                             // words have joined it
 	done     chan struct{}                           // closed by Close
 }
 
@@ -85,11 +86,16 @@ func (w *Work) Progress() (p Progress, shown bool) {
 
 // Takes reports whether a message may still join the task as a part of it.
 func (w *Work) Takes(row state.Event) bool {
-	return !w.acted.Load() && joins(&w.taken, row, time.UnixMilli(w.lastPart.Load()), w.task.env.Debounce)
+	return !w.acted.Load() && joins(&w.taken, wordless(&w.taken) && !w.worded.Load(), row, time.UnixMilli(w.lastPart.Load()), w.task.env.Debounce)
 }
 
-// Took records that a message written at a time has joined the task.
-func (w *Work) Took(at time.Time) { w.lastPart.Store(at.UnixMilli()) }
+// Took records that a message written at a time has joined the task; words says that it is not just a file.
+func (w *Work) Took(at time.Time, words bool) {
+	w.lastPart.Store(at.UnixMilli())
+	if words {
+		w.worded.Store(true)
+	}
+}
 
 // interrupt tells a worker to stop its task or to read a new message. Any goroutine may
 // raise it; only the worker calls the other methods.

@@ -24,6 +24,8 @@ type Room interface {
 	Edit(ctx context.Context, txn, text string) bool
 	// Fits reports whether a text is short enough for Edit.
 	Fits(text string) bool
+	// FitsHalf reports whether a text stays together in a message with others around it.
+	FitsHalf(text string) bool
 	// Type shows a typing indicator for d; 0 removes it.
 	Type(ctx context.Context, d time.Duration) error
 	// Types reports whether a person is typing.

@@ -136,11 +136,11 @@ func newestPart(rec state.Task) time.Time {
 // Joins reports whether a message becomes a part of a task that has not started: it is by
 // the same person and follows the newest part within the debounce time.
 func (t *Task) Joins(row state.Event) bool {
-	return joins(&t.rec, row, newestPart(t.rec), t.env.Debounce)
+	return joins(&t.rec, wordless(&t.rec), row, newestPart(t.rec), t.env.Debounce)
 }
 
-func joins(rec *state.Task, row state.Event, newest time.Time, debounce time.Duration) bool {
-	if wordless(rec) && debounce > 0 {
+func joins(rec *state.Task, silent bool, row state.Event, newest time.Time, debounce time.Duration) bool {
+	if silent && debounce > 0 {
 		debounce = max(debounce, wordsTime)
 	}
 	gap := row.Time.Sub(newest)

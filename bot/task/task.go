@@ -50,7 +50,11 @@ func (w *Work) Do(ctx context.Context) (err error) {
 		return settlement{t}.finish(ctx)
 	}
 	if withdrawn(t) {
-		return giveUp(ctx, t, deletedEarly)
+		noticed, err := t.noticed(ctx)
+		if err != nil {
+			return err
+		}
+		return t.withdraw(ctx, noticed)
 	}
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -196,6 +200,16 @@ func (w *Work) end(ctx context.Context, out agent.Outcome) (next, error) {
 	}
 }
 
+// withdraw ends a task whose message was deleted before it started, and its notice.
+func (t *Task) withdraw(ctx context.Context, noticed bool) error {
+	if noticed {
+		if err := t.env.Room.Queue(ctx, t.Voice().closing(len(t.exec.Answers), "🗑 Deleted before the task started.", "")); err != nil {
+			return err
+		}
+	}
+	return giveUp(ctx, t, deletedEarly)
+}
+
 // conclude is one try of end. It returns errSteered if there is a new message.
 func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	t, room := w.task, w.task.env.Room
@@ -209,12 +223,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 		return finished, err
 	}
 	if withdrawn(t) {
-		if noticed {
-			if err := room.Queue(ctx, t.Voice().closing(0, "🗑 Deleted before the task started.", "")); err != nil {
-				return finished, err
-			}
-		}
-		return finished, giveUp(ctx, t, deletedEarly)
+		return finished, t.withdraw(ctx, noticed)
 	}
 	out = compaction{t}.outcome(ctx, out)
 	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval || out.Ended == agent.Limited {

@@ -118,7 +118,7 @@ func (q Question) remind(ctx context.Context) error {
 		return fmt.Errorf("look up question: %w", err)
 	}
 	until := t.exec.Deadline.In(t.env.rules().Zone)
-	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.oneLine()+"\n\nI will wait for an answer until "+until.Format("15:04 MST")+".")
+	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.again()+"\n\nI will wait for an answer until "+until.Format("15:04 MST")+".")
 	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(cmp.Or(asked.Txn, txn)), AskerOf(t.rec)
 	m.Since = ""
 	return t.env.Room.Queue(ctx, m)

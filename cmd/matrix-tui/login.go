@@ -78,11 +78,8 @@ func loginCommand(ctx context.Context, a *app, args []string) error {
 	if *ifNeeded && has {
 		return nil
 	}
-	// The lock is not kept: somebody who is interrupted may try again at once.
-	if lock, err := state.Lock(string(cfg.StateDir)); err == nil {
-		if err := lock.Close(); err != nil {
-			return err
-		}
+	if lock, err := state.Lock(string(cfg.StateDir)); err == nil { // a bot that starts meanwhile would replace the new login
+		defer lock.Close()
 	} else if !stored.fits(cfg) || !stored.ended() { // else the bot waits for this
 		return err
 	}

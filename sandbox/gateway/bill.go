@@ -16,7 +16,7 @@ func (b *bill) estimate() int64 {
 	if b.free {
 		return 0
 	}
-	return int64(b.size / 4)
+	return int64(min(b.size/4, maxEstimate))
 }
 
 // write takes a piece of the answer.
@@ -26,6 +26,9 @@ func (b *bill) write(p []byte) {
 }
 
 const (
+	// maxEstimate is the largest context of a model, in tokens: files in a request are larger than what they cost.
+	maxEstimate = 1 << 20
+
 	usageKey   = "usageMetadata"
 	maxNumbers = 8 << 10 // bytes of its value
 )

@@ -32,6 +32,7 @@ type door struct {
 	log   zerolog.Logger
 
 	bodies *semaphore.Weighted // bytes of requests to the model that are in memory
+	own    *semaphore.Weighted // the part of them that other rooms cannot take
 	asks   *semaphore.Weighted // requests to the model
 	open   atomic.Int64        // tokens of those that are not answered yet, estimated
 	turn   *semaphore.Weighted // of requests to mounted services
@@ -49,7 +50,7 @@ type door struct {
 }
 
 func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
-	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), asks: semaphore.NewWeighted(maxAsks), turn: semaphore.NewWeighted(1), ended: make(chan error, 1), quiet: make(chan struct{})}
+	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), own: semaphore.NewWeighted(ownBodies), asks: semaphore.NewWeighted(maxAsks), turn: semaphore.NewWeighted(1), ended: make(chan error, 1), quiet: make(chan struct{})}
 	d.log = g.cfg.Log.With().Str("room", room).Logger()
 	d.plain = g.plainRelay()
 	d.proxy = plainProxy(d.plain)

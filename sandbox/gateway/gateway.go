@@ -28,6 +28,7 @@ const Placeholder = "placeholder-key-of-the-room"
 const (
 	ownConns, maxConns, allConns = 16, 128, 512        // connections; more wait
 	ownPlain, maxPlain, allPlain = 4, 32, 96           // requests of plain HTTP that are being answered, each with its header; more wait
+	ownBodies                    = 4 << 20             // bytes of requests to the model
 	maxBody, allBodies           = 64 << 20, 256 << 20 // bytes of requests to the model
 	maxAsks                      = 4                   // requests to the model that a room has at once; more wait
 
@@ -73,8 +74,10 @@ type Gateway struct {
 	mu     sync.Mutex
 	doors  map[string]*door
 	usage  map[string]*meter
-	runs   map[string]map[string]string // room → run → the model that it may use
 	closed bool
+
+	runsMu sync.Mutex                   // not mu: open waits for handlers while it holds mu, and they ask permit
+	runs   map[string]map[string]string // room → run → the model that it may use
 
 	gates gates
 

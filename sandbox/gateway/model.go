@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -94,6 +95,10 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer d.asks.Release(1)
+		if err = d.g.permit(d.room, model); err != nil { // the run may have ended meanwhile
+			sendError(w, http.StatusForbidden, err.Error())
+			return
+		}
 		cost.size = len(body)
 		open := d.open.Add(cost.estimate()) - cost.estimate()
 		defer d.open.Add(-cost.estimate())
@@ -139,6 +144,8 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	crash.Count("model answered")
 }
 
+var errLate = errors.New("the request did not arrive in time, or not whole")
+
 // read reads a request to the end: it is judged as a whole before anything leaves the host. At most maxBody bytes of a
 // room are held at the same time, and allBodies of all rooms, until done is called; more requests wait.
 func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request, watch *watch) (body []byte, done func(), err error) {
@@ -152,18 +159,31 @@ func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request,
 	if err := d.bodies.Acquire(ctx, size); err != nil {
 		return nil, nil, err
 	}
-	if err := d.g.bodies.Acquire(ctx, size); err != nil {
-		d.bodies.Release(size)
-		return nil, nil, err
+	from := d.own
+	if !from.TryAcquire(size) {
+		from = d.g.bodies
+		if err := from.Acquire(ctx, size); err != nil {
+			d.bodies.Release(size)
+			return nil, nil, err
+		}
 	}
-	done = func() { d.g.bodies.Release(size); d.bodies.Release(size) }
+	done = func() { from.Release(size); d.bodies.Release(size) }
 	limit := http.NewResponseController(w)
 	err = limit.SetReadDeadline(time.Now().Add(maxSend))
-	if err == nil {
-		body, err = io.ReadAll(watch.body(http.MaxBytesReader(w, r.Body, maxBody)))
+	in := watch.body(http.MaxBytesReader(w, r.Body, maxBody))
+	switch {
+	case err != nil:
+	case r.ContentLength >= 0: // in one piece of memory
+		body = make([]byte, size)
+		_, err = io.ReadFull(in, body)
+	default:
+		body, err = io.ReadAll(in)
 	}
 	if err = errors.Join(err, limit.SetReadDeadline(time.Time{})); err != nil {
 		done()
+		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errLate
+		}
 		return nil, nil, err
 	}
 	return body, done, nil
@@ -249,6 +269,8 @@ func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 		sendError(w, http.StatusForbidden, closure.Error()) // the agent does not repeat what is forbidden
 	case errors.As(err, &large):
 		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.Itoa(maxBody)+" bytes")
+	case errors.Is(err, errLate):
+		sendError(w, http.StatusRequestTimeout, errLate.Error())
 	case r.Context().Err() != nil:
 		panic(http.ErrAbortHandler) // the container went away, or the gateway is closing
 	case errors.Is(err, context.Canceled):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/tidwall/gjson"
 )
@@ -24,12 +25,14 @@ var (
 // Begin lets a room use one model while a run is active. A room may have several runs; beginning one again only changes
 // its model. A run that outlived the bot begins before the room is opened, or its requests would be refused.
 func (g *Gateway) Begin(room, run, model string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.runsMu.Lock()
 	if g.runs[room] == nil {
 		g.runs[room] = map[string]string{}
 	}
 	g.runs[room][run] = strings.TrimPrefix(model, "models/")
+	g.runsMu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if m := g.usage[room]; m != nil {
 		m.last.Store(0)
 		m.finish.Store("")
@@ -38,8 +41,8 @@ func (g *Gateway) Begin(room, run, model string) {
 
 // End ends what Begin began. Answers in progress are not cut. It is no error if the run has not begun.
 func (g *Gateway) End(room, run string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.runsMu.Lock()
+	defer g.runsMu.Unlock()
 	delete(g.runs[room], run)
 	if len(g.runs[room]) == 0 {
 		delete(g.runs, room)
@@ -48,8 +51,8 @@ func (g *Gateway) End(room, run string) {
 
 // permit returns why the room may not use a model now, or nil; "" is no model in particular.
 func (g *Gateway) permit(room, model string) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.runsMu.Lock()
+	defer g.runsMu.Unlock()
 	runs := g.runs[room]
 	if len(runs) == 0 {
 		return errNoRun
@@ -68,7 +71,7 @@ func base(model string) string { return strings.TrimSuffix(model, "-customtools"
 // billed returns why the provider would bill a request for more than its tokens, or nil. The body must be strict JSON:
 // Google's parser accepts more, and would read another request than this one.
 func (c *Config) billed(body []byte) (err error) {
-	request := gjson.ParseBytes(body)
+	request := gjson.Parse(unsafe.String(unsafe.SliceData(body), len(body))) // without a copy: nobody changes the body
 	if !json.Valid(body) || !request.IsObject() {
 		return errJSON
 	}

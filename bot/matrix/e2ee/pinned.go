@@ -21,6 +21,9 @@ const trustsPins = "NOT EXISTS (SELECT 1 FROM crypto_cross_signing_keys WHERE us
 // pin stores the present devices of a user without an identity, at the first contact only.
 // It trusts an identity that one of them has signed.
 func (s *keyStore) pin(ctx context.Context, user id.UserID) error {
+	if s.pins == "" {
+		return nil
+	}
 	_, err := s.DB.Exec(ctx, `INSERT INTO e2ee_pinned (user, device, identity_key, signing_key)
 		SELECT user_id, device_id, identity_key, signing_key FROM crypto_device WHERE user_id=$1 AND deleted=false
 		AND NOT EXISTS (SELECT 1 FROM crypto_cross_signing_keys WHERE user_id=$1 AND usage='master')
@@ -31,7 +34,7 @@ func (s *keyStore) pin(ctx context.Context, user id.UserID) error {
 	_, err = s.DB.Exec(ctx, `UPDATE crypto_cross_signing_keys SET first_seen_key=key
 		WHERE user_id=$1 AND usage='master' AND first_seen_key='' AND EXISTS (
 			SELECT 1 FROM e2ee_pinned p JOIN crypto_cross_signing_signatures s ON s.signer_user_id=p.user AND s.signer_key=p.signing_key
-			WHERE p.user=$1 AND s.signed_user_id=$1 AND s.signed_key=crypto_cross_signing_keys.key)`, user)
+			WHERE p.user=$1 AND s.signed_user_id=$1 AND s.signed_key=crypto_cross_signing_keys.key AND s.signer_key<>s.signed_key)`, user)
 	if err != nil {
 		return fmt.Errorf("trust identity of %s: %w", user, err)
 	}
@@ -40,6 +43,9 @@ func (s *keyStore) pin(ctx context.Context, user id.UserID) error {
 
 // doubt stores the first identity of a user with pinned devices as one that is not trusted.
 func (s *keyStore) doubt(ctx context.Context, user id.UserID, usage id.CrossSigningUsage, key id.Ed25519) error {
+	if s.pins == "" {
+		return nil
+	}
 	_, err := s.DB.Exec(ctx, `INSERT INTO crypto_cross_signing_keys (user_id, usage, key, first_seen_key)
 		SELECT $1, $2, $3, '' WHERE $2='master' AND EXISTS (SELECT 1 FROM e2ee_pinned WHERE user=$1)
 		ON CONFLICT (user_id, usage) DO NOTHING`, user, usage, key)
