@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -39,8 +40,10 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	if err := r.unquote(ctx, target); err != nil {
 		return err
 	}
-	if err := r.bot.room(r.bot.Store.SuccessorOf(r.id)).env.Redact(ctx, r.id, target); err != nil {
-		return err
+	for _, id := range slices.Compact([]string{r.id, r.bot.Store.SuccessorOf(r.id)}) { // tasks that had ended have not moved
+		if err := r.bot.room(id).env.Redact(ctx, r.id, target); err != nil {
+			return err
+		}
 	}
 	return r.finish(ctx, row)
 }
@@ -55,7 +58,10 @@ func (r *room) unquote(ctx context.Context, answer string) error {
 	if err != nil {
 		return fmt.Errorf("look up the edit of a question: %w", err)
 	}
-	return r.env.Room.Queue(ctx, task.Message{Kind: state.KindRedaction, Task: edit.Task, Txn: choice + "-x", Redacts: choice})
+	if err := r.env.Room.Queue(ctx, task.Message{Kind: state.KindRedaction, Task: edit.Task, Txn: choice + "-x", Redacts: choice}); err != nil {
+		return err
+	}
+	return r.bot.Journal.Unsay(ctx, choice)
 }
 
 // deletedSay takes the place of what a run would have received.

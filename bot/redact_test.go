@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,5 +100,22 @@ func TestRedactedSession(t *testing.T) {
 		if ended := d.bot.Store.Session(d.id) == ""; ended != quoted {
 			t.Errorf("quoted %v: the session ended: %v", quoted, ended)
 		}
+	}
+}
+
+// What a deleted answer said leaves the journal with it, and an edit of the question that shows it is not sent any more.
+func TestRedactedChoice(t *testing.T) {
+	d := newDeciding(t, everything)
+	choice := task.ChoiceTxn(d.id, "$answer")
+	row := state.Message{Txn: choice, Room: d.id, Kind: state.KindQuestionEdit, Type: "m.room.message", Content: json.RawMessage(`{"body":"✔ ann: hunter2"}`), Task: "t"}
+	if err := d.bot.Journal.Queue(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.unquote(t.Context(), "$answer"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.bot.Journal.Message(t.Context(), choice)
+	if err != nil || got.Status != state.Refused || strings.Contains(string(got.Content), "hunter2") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

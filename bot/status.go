@@ -66,7 +66,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " queued."}
 	for _, one := range waiting[:min(len(waiting), 5)] {
 		w := r.env.Task(one)
-		lines = append(lines, "- Waiting for an answer until "+w.Execution().Deadline.Format("15:04 MST")+": "+w.Question().Line(ctx))
+		lines = append(lines, "- Waiting for an answer until "+w.Question().Until()+": "+w.Question().Line(ctx))
 	}
 	return lines, nil
 }

@@ -186,6 +186,11 @@ func (j *Journal) MarkRefused(ctx context.Context, txn, why string) error {
 		"UPDATE message SET status = iif(status = 1, 1, 2), error = iif(status = 1, error, ?2) WHERE txn = ?1", txn, clip(why, 4096))
 }
 
+// Unsay removes what a message says from the journal. One that is not sent yet is not sent any more.
+func (j *Journal) Unsay(ctx context.Context, txn string) error {
+	return j.mark(ctx, "remove a message's text", "UPDATE message SET content = '{}', status = iif(status = 1, 1, 2) WHERE txn = ?1", txn)
+}
+
 // mark changes one row, or returns ErrNotFound.
 func (j *Journal) mark(ctx context.Context, what, statement string, args ...any) error {
 	res, err := j.db.ExecContext(ctx, statement, args...)

@@ -110,6 +110,12 @@ func (q Question) posted(ctx context.Context, event string, now time.Time) error
 	return nil
 }
 
+// Until says until when the question waits, in the room's time zone.
+func (q Question) Until() string {
+	now := q.t.env.Now().In(q.t.env.rules().Zone)
+	return clockText(q.t.exec.Deadline.Truncate(time.Minute), now) + now.Format(" MST")
+}
+
 // remind queues the reminder; its transaction ID makes a second one impossible.
 func (q Question) remind(ctx context.Context) error {
 	t, txn := q.t, q.Txn()
@@ -117,8 +123,7 @@ func (q Question) remind(ctx context.Context) error {
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return fmt.Errorf("look up question: %w", err)
 	}
-	until := t.exec.Deadline.In(t.env.rules().Zone)
-	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.again()+"\n\nI will wait for an answer until "+until.Format("15:04 MST")+".")
+	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.again()+"\n\nI will wait for an answer until "+q.Until()+".")
 	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(cmp.Or(asked.Txn, txn)), AskerOf(t.rec)
 	m.Since = ""
 	return t.env.Room.Queue(ctx, m)
