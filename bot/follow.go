@@ -108,7 +108,7 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 func (r *room) exposedBy(ctx context.Context, other string) (bool, error) {
 	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
 	if errors.Is(err, matrix.ErrNoKeys) {
-		return false, nil // it has never been in a room
+		return false, nil // it has not logged in yet, so it has no rooms
 	}
 	if err != nil || !encrypted {
 		return false, err

@@ -27,19 +27,8 @@ import (
 // in again, and continues as the same device.
 func TestOAuth(t *testing.T) {
 	url, ctx, dir := homeserver(t), t.Context(), t.TempDir()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	enter := func(name string, keys person.Keys) *person.Person {
-		t.Helper()
-		p, err := person.Enter(ctx, person.Config{Homeserver: url, Name: name, Password: "password", Keys: keys})
-		must(err)
-		t.Cleanup(p.Close)
-		return p
-	}
+	must := musts(t)
+	enter := enters(t, url)
 	ann, account := enter("ann", person.SignedKeys), enter("bot", person.NoKeys)
 	server, err := oauthserver.New(url)
 	must(err)

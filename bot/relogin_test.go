@@ -22,22 +22,11 @@ import (
 // own message is sent in the new session.
 func TestLoginDuringHangingClaim(t *testing.T) {
 	url, ctx, dir := homeserver(t), t.Context(), t.TempDir()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must := musts(t)
 	through, err := proxy.New(url)
 	must(err)
 	t.Cleanup(through.Close)
-	enter := func(name string, keys person.Keys) *person.Person {
-		t.Helper()
-		p, err := person.Enter(ctx, person.Config{Homeserver: url, Name: name, Password: "password", Keys: keys})
-		must(err)
-		t.Cleanup(p.Close)
-		return p
-	}
+	enter := enters(t, url)
 	ann, bob, bot := enter("ann", person.SignedKeys), enter("bob", person.SignedKeys), enter("bot", person.NoKeys)
 	a, err := matrix.New(matrix.Config{Homeserver: through.URL(), User: bot.ID(), Password: "password", StateDir: dir, Log: zerolog.Nop()})
 	must(err)

@@ -42,23 +42,33 @@ func homeserver(t *testing.T) (url string) {
 	return h.URL()
 }
 
-// A key may come while the session is renewed: the encryption that stores it does not know that an event waits for it,
-// and reports nothing. The regular check finds the event.
-func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
-	url, ctx, dir := homeserver(t), t.Context(), t.TempDir()
-	must := func(err error) {
+// musts returns a function that ends the test at an error.
+func musts(t *testing.T) func(error) {
+	return func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	enter := func(name string, keys person.Keys) *person.Person {
+}
+
+// enters returns a function that creates an account on a homeserver, and a session of it.
+func enters(t *testing.T, url string) func(name string, keys person.Keys) *person.Person {
+	return func(name string, keys person.Keys) *person.Person {
 		t.Helper()
-		p, err := person.Enter(ctx, person.Config{Homeserver: url, Name: name, Password: "password", Keys: keys})
-		must(err)
+		p, err := person.Enter(t.Context(), person.Config{Homeserver: url, Name: name, Password: "password", Keys: keys})
+		musts(t)(err)
 		t.Cleanup(p.Close)
 		return p
 	}
+}
+
+// A key may come while the session is renewed: the encryption that stores it does not know that an event waits for it,
+// and reports nothing. The regular check finds the event.
+func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
+	url, ctx, dir := homeserver(t), t.Context(), t.TempDir()
+	must := musts(t)
+	enter := enters(t, url)
 	ann, account := enter("ann", person.SignedKeys), enter("bot", person.NoKeys)
 	must(os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte("defaults:\n  allow: ['@*:*']\n  reply: all\n"), 0o600))
 	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())

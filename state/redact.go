@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
@@ -115,18 +114,7 @@ func (s *Store) Redact(ctx context.Context, room, event string) error {
 
 // Redact removes what a message said from a container's transcript.
 func (t *Transcripts) Redact(name, event string) error {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	path, err := t.path(name)
-	if err != nil {
-		return err
-	}
-	for _, part := range []string{path + ".1", path} {
-		if err := t.redact(part, event); err != nil {
-			return explain(fmt.Errorf("redact message in transcript: %w", err), part)
-		}
-	}
-	return nil
+	return t.each(name, "redact message in transcript", func(part string) error { return t.redact(part, event) })
 }
 
 func (t *Transcripts) redact(path, event string) error {

@@ -39,6 +39,17 @@ func (s *Store) RemoveRoom(ctx context.Context, room string) error {
 
 // Remove removes a container's transcript. A missing one is no error.
 func (t *Transcripts) Remove(name string) error {
+	return t.each(name, "remove transcript", func(part string) error {
+		crash.Count("remove transcript")
+		if err := os.Remove(part); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+// each calls do for the files of a container's transcript, the older one first.
+func (t *Transcripts) each(name, what string, do func(path string) error) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	path, err := t.path(name)
@@ -46,9 +57,8 @@ func (t *Transcripts) Remove(name string) error {
 		return err
 	}
 	for _, part := range []string{path + ".1", path} {
-		crash.Count("remove transcript")
-		if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return explain(fmt.Errorf("remove transcript: %w", err), part)
+		if err := do(part); err != nil {
+			return explain(fmt.Errorf("%s: %w", what, err), part)
 		}
 	}
 	return nil

@@ -145,11 +145,7 @@ func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
 
 // doPings checks all messages of the bot: together they mention exactly these people.
 func doPings(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	msgs, err := sc.settled(ctx, p, room)
+	msgs, err := sc.settledIn(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -87,11 +87,7 @@ func doLast(ctx context.Context, sc *script, _ bool, args []string) error {
 var usedTokens = regexp.MustCompile(`\b[0-9]+ (s|min) · [0-9,]+ tokens\b`)
 
 func doFigures(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	msgs, err := sc.settled(ctx, p, room)
+	msgs, err := sc.settledIn(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,15 @@ func (sc *script) never(ctx context.Context, p *person.Person, room, pattern str
 	return nil
 }
 
+// settledIn is settled for the person and the room that a verb names first.
+func (sc *script) settledIn(ctx context.Context, args []string) ([]person.Msg, error) {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return nil, err
+	}
+	return sc.settled(ctx, p, room)
+}
+
 // settled is the whole room as the homeserver has it, once all is quiet. A homeserver accepts an event before it shows it
 // to others, so that the bot's last one is waited for, unless the homeserver was restored from a backup that lacks it.
 func (sc *script) settled(ctx context.Context, p *person.Person, room string) (msgs []person.Msg, err error) {
@@ -86,11 +95,7 @@ func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
 // doFinals counts answered tasks: a long answer may take several messages, but they follow each other and answer one
 // task.
 func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	msgs, err := sc.settled(ctx, p, room)
+	msgs, err := sc.settledIn(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -146,11 +151,7 @@ func doEditPace(ctx context.Context, sc *script, _ bool, args []string) error {
 
 // doAnchored looks for relations of the bot's events to events outside the room.
 func doAnchored(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	msgs, err := sc.settled(ctx, p, room)
+	msgs, err := sc.settledIn(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (r *Reader) sinceInvite(ctx context.Context, name string, joined matrix.Roo
 	if _, m, _ := joined.Timeline[at].Member(); m.Before != "invite" && !slices.ContainsFunc(joined.State, invited) {
 		return joined, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	var older []event.Event // newest first
 	for token, pages := joined.PrevBatch, 1; ; pages++ {

@@ -18,7 +18,7 @@ import (
 )
 
 // What the inviter writes between the invitation and the join is read, also if it is more than the timeline has; and the
-// room is told if it is too much, or cannot be had.
+// room is told if it is too much, or cannot be read.
 func TestSinceInvite(t *testing.T) {
 	const invite = `{"event_id":"$invite","type":"m.room.member","sender":"@ann:here","state_key":"@bot:here","origin_server_ts":1,"content":{"membership":"invite"}}`
 	say := func(id, sender string) string {

@@ -17,7 +17,7 @@ const (
 	// counted separately and may take longer, so that they do not hold up other rooms.
 	parallel      = 4
 	parallelAgain = 2
-	patience      = 15 * time.Second
+	requestTime   = 15 * time.Second
 )
 
 // Page is a page of a gap.
@@ -92,7 +92,7 @@ func (r *Reader) messages(ctx context.Context, g state.Gap, again bool) (chunk [
 	}
 	if !again {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
+		ctx, cancel = context.WithTimeout(ctx, requestTime)
 		defer cancel()
 	}
 	return r.Account.Messages(ctx, g.Room, g.Token, pageSize)
