@@ -49,7 +49,7 @@ func (p *progress) show() (panicked bool) {
 		tick.Reset(editEvery)
 	}
 	typed := p.showTyping(time.Time{}, false)
-	hidden := len(p.started) > 0 // clients hide the typing indicator of who has just sent something
+	hidden := p.posted && len(p.started) > 0 // clients hide the typing indicator of who has just sent something
 	for edited, shown := time.Now(), ""; ; {
 		select {
 		case <-tick.C:
@@ -133,11 +133,15 @@ func (p *progress) again() {
 	p.changed = true
 }
 
-// post queues the notice.
+// post queues the notice and, if the task runs, the reaction before it.
 func (p *progress) post(ctx context.Context, text string) error {
+	var said []Message
+	if p.now().Queued == "" {
+		said = p.started
+	}
 	notice := p.notice
 	notice.Text = text
-	err := p.env.Room.Queue(ctx, notice)
+	err := p.env.Room.Queue(ctx, append(said, notice)...)
 	p.posted = p.posted || err == nil
 	return err
 }

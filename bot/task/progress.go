@@ -13,7 +13,7 @@ import (
 // goroutine ends with stop.
 type progress struct {
 	env     *Env
-	started []Message // sent when the task starts
+	started []Message // sent with the notice or, if the task was queued, when it starts
 	notice  Message   // without its text
 	posted  bool      // it is queued; only run uses this
 	fits    func(string) bool
@@ -47,7 +47,7 @@ const (
 
 func queuedText(note string) string { return "⏳ Queued: " + note + " …" }
 
-// showProgress shows that the task runs until stop: with a reaction and the typing indicator at once, and with a notice when
+// showProgress shows that the task runs until stop: with the typing indicator at once, and with a reaction and a notice when
 // it has run for noticeAfter. If the task waits for something, the notice comes at once, and is not edited before resume,
 // unless it waits for something else: hundreds of queued rooms would overload the homeserver.
 func showProgress(ctx, life context.Context, t *Task, waits string) (*progress, error) {
@@ -63,10 +63,11 @@ func showProgress(ctx, life context.Context, t *Task, waits string) (*progress, 
 		env: t.env, started: t.Voice().started(), notice: t.Voice().notice(""), posted: posted, fits: t.env.Room.Fits, life: life,
 		since: since, waits: waits, changed: !t.rec.Due.At.IsZero(), done: make(chan struct{}),
 	}
-	if waits == "" {
-		err = t.env.Room.Queue(ctx, p.started...)
-	} else {
+	switch {
+	case waits != "":
 		err = p.post(ctx, queuedText(waits))
+	case posted:
+		err = t.env.Room.Queue(ctx, p.started...)
 	}
 	if err != nil {
 		return nil, err

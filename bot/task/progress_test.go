@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -228,21 +229,22 @@ func (r *quick) Type(_ context.Context, d time.Duration) error {
 
 func (*quick) Edit(context.Context, string, string) bool { return true }
 
-// A task that ends soon has no notice. Typing shows at once, again after a message of ours has hidden it, and as long as
-// the task runs.
+// A task that ends soon has neither a reaction nor a notice. Typing shows at once, again after a message of ours has hidden
+// it, and as long as the task runs.
 func TestLateNotice(t *testing.T) {
-	for after, notices := range map[time.Duration]int{noticeAfter - time.Millisecond: 0, noticeAfter + time.Second: 1, time.Hour: 1} {
+	for after, shown := range map[time.Duration]int{noticeAfter - time.Millisecond: 0, noticeAfter + 3*time.Second: 2, time.Hour: 2} {
 		synctest.Test(t, func(t *testing.T) {
 			room := &quick{}
-			p := &progress{env: &Env{Deps: &Deps{}, Room: room}, started: make([]Message, 1), since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
+			p := &progress{env: &Env{Deps: &Deps{}, Room: room}, started: []Message{{Text: eyesKey}}, since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
 			p.ctx, p.end = context.WithCancel(t.Context())
 			go p.run()
 			time.Sleep(after)
 			p.stop()
-			if len(room.queued) != notices || notices > 0 && !strings.HasPrefix(room.queued[0], "⏳ Working on it · 2 s") {
+			if len(room.queued) != shown || shown > 0 && (room.queued[0] != eyesKey || !strings.HasPrefix(room.queued[1], "⏳ Working on it · 2 s")) {
 				t.Errorf("after %v: %q", after, room.queued)
 			}
-			if len(room.typing) < 3 || room.typing[0] != typingTime || room.typing[1] != 0 || room.typing[2] != typingTime {
+			want := []time.Duration{typingTime, 0, typingTime}[:1+shown]
+			if len(room.typing) < len(want) || !slices.Equal(room.typing[:len(want)], want) {
 				t.Errorf("after %v: typing %v", after, room.typing)
 			}
 			if least := int(after / typingTime); len(room.typing) < least {
