@@ -87,7 +87,7 @@ func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	if classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
 		return r.finish(ctx, row) // it was admitted as a possible answer only
 	}
-	if echo, err := r.isEcho(ctx, row); echo || err != nil {
+	if other, err := r.isBot(ctx, row); other || err != nil {
 		return err
 	}
 	return r.put(ctx, row, false)

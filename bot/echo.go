@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
@@ -15,36 +16,65 @@ import (
 const (
 	// echoRounds is how often in a row somebody must repeat the bot's last answer to be taken for a bot.
 	echoRounds = 3
-	// echoWithin is how soon after an answer its repetition comes.
+	// echoWithin is how soon after an answer another bot writes.
 	echoWithin = 10 * time.Second
 	// echoExtra is the number of words that a repetition may add, such as a name.
 	echoExtra = 2
+	// tirelessRounds is how often in a row somebody must write faster than people do to be taken for a bot.
+	tirelessRounds = 10
+	// fastest is how many characters people read, invent and type in a second at most, and leastTyped the length of a text
+	// from which on that counts.
+	fastest, leastTyped = 15, 40
 
-	echoText = "🔁 I have stopped answering here, because somebody repeats each of my answers: that looks like another bot. Say something else, or mention me, and I go on."
+	echoText     = "🔁 I have stopped answering here, because somebody repeats each of my answers: that looks like another bot. Say something else, or mention me, and I go on."
+	tirelessText = "🔁 I have stopped answering here, because somebody answers each of my messages faster than people type: that looks like another bot. Mention me, and I go on."
 )
 
-// isEcho handles a message that would be a task if it repeats the last answer, as the last tasks did, or what the room was
-// told then: that is another bot, and answering it would never end. The room is told once. A message that says something
-// else, that mentions the bot or that comes from somebody else is a task.
-func (r *room) isEcho(ctx context.Context, row state.Event) (bool, error) {
+// isBot handles a message that would be a task if it comes from another bot, which answering would never end: it repeats
+// the last answer, as the last tasks did, or what the room was told then; or it comes faster than people type, as the last
+// tasks did. The room is told once. A message that mentions the bot or that comes from somebody else is a task.
+func (r *room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	m, _ := row.Message()
 	if r.bot.addressee(m) == policy.TheBot {
 		return false, nil
 	}
-	tasks, err := r.bot.Journal.LastTasks(ctx, r.id, echoRounds)
-	if err != nil || len(tasks) < echoRounds || tasks[0].Requester != row.Sender || !repeating(tasks) {
+	tasks, err := r.bot.Journal.LastTasks(ctx, r.id, tirelessRounds)
+	if err != nil || len(tasks) < echoRounds || tasks[0].Requester != row.Sender {
 		return false, err
 	}
-	text := taskText(m)
-	if !saysAgain(text, tasks[0].Result) && !saysAgain(text, echoText) {
+	said, words := "", taskText(m)
+	switch {
+	case repeating(tasks[:echoRounds]) && (saysAgain(words, tasks[0].Result) || saysAgain(words, echoText)):
+		said = echoText
+	case len(tasks) == tirelessRounds && tireless(tasks) && isFast(words, time.Since(tasks[0].Updated)):
+		said = tirelessText
+	default:
 		return false, nil
 	}
-	told := r.out(state.KindReply, tasks[0].Key+"-echo", matrix.Notice(echoText))
+	told := r.out(state.KindReply, tasks[0].Key+"-echo", matrix.Notice(said))
 	if err := r.reply(ctx, []state.Message{told}, row.ID); err != nil {
-		return false, fmt.Errorf("tell about an echo: %w", err)
+		return false, fmt.Errorf("tell about another bot: %w", err)
 	}
-	r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("a message repeats the last answer, as those before it did: ignored")
+	r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("a message seems to come from another bot: ignored")
 	return true, nil
+}
+
+// tireless reports whether each of these tasks, newest first, came faster after the result of the one before than people
+// type. They come from the same person.
+func tireless(tasks []state.Task) bool {
+	for i, rec := range tasks[:len(tasks)-1] {
+		before := tasks[i+1]
+		if rec.Requester != before.Requester || !isFast(rec.Text, rec.Created.Sub(before.Updated)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isFast reports whether nobody types a text in this time. What was written before the answer came is no answer to it.
+func isFast(text string, in time.Duration) bool {
+	n := utf8.RuneCountInString(text)
+	return n >= leastTyped && in >= 0 && in < echoWithin && float64(n) > fastest*in.Seconds()
 }
 
 // repeating reports whether each of these tasks, newest first, repeats the result of the one before at once. They come

@@ -59,13 +59,13 @@ func TestEchoBot(t *testing.T) {
 	}
 }
 
-// Fast people and programs are no echo, also if they use the last answer.
+// Fast people are no bot, nor are programs that ask for little or mention it, also if they use the last answer.
 func TestFastIsNoEcho(t *testing.T) {
 	for name, say := range map[string]func(i int, last string) string{
 		"a script":   func(i int, _ string) string { return fmt.Sprintf("what is %d + %d?", i, i) },
 		"arithmetic": func(_ int, last string) string { return last + " + " + last },
 		"a translator": func(i int, last string) string {
-			return fmt.Sprintf("translate this into language %d, and keep the tone, please: %s", i, last)
+			return fmt.Sprintf("matrix-tui: translate this into language %d, and keep the tone, please: %s", i, last)
 		},
 		"the same task": func(int, string) string { return "run the tests" },
 		"yes":           func(int, string) string { return "yes" },
@@ -81,6 +81,47 @@ func TestFastIsNoEcho(t *testing.T) {
 			}
 			last = map[bool]string{true: "All 12 tests pass.", false: fmt.Sprint(1 << min(i, 62))}[name == "a translator"]
 			d.answers(ev, last)
+		}
+	}
+}
+
+// A bot with words of its own that answers every answer at once gets a few, and one sentence. A mention is heard.
+func TestTirelessBot(t *testing.T) {
+	d := newDeciding(t, everything)
+	tasks := 0
+	for i := range 20 {
+		ev := fmt.Sprintf("$%d", i)
+		d.text(ev, "@chatty:here", fmt.Sprintf("What a fine thought! Let me add number %d to it, dear colleague.", i), 2*time.Second)
+		d.decides()
+		if _, err := d.bot.Journal.TaskOf(t.Context(), d.id, ev); err == nil {
+			tasks++
+			d.answers(ev, fmt.Sprintf("That is thought %d.", i))
+		}
+	}
+	if out, err := d.bot.Journal.Unsent(t.Context(), d.id); tasks != tirelessRounds || len(out) != 1 || err != nil {
+		t.Errorf("it got %d answers, and the room %d sentences (%v)", tasks, len(out), err)
+	}
+	d.text("$short", "@chatty:here", "go on", time.Second)
+	d.text("$mention", "@chatty:here", "matrix-tui: please go on with the thoughts that we had before", 3*time.Second)
+	d.decides()
+	if line := d.line(); len(line) != 2 {
+		t.Errorf("after the pause, the queue has %q", line)
+	}
+}
+
+// Only what nobody types in the time since the answer is fast.
+func TestIsFast(t *testing.T) {
+	long := strings.Repeat("word ", 20)
+	for _, c := range []struct {
+		text string
+		in   time.Duration
+		want bool
+	}{
+		{long, time.Second, true}, {long, 6 * time.Second, true}, {long, 7 * time.Second, false},
+		{long, -time.Second, false}, {"yes, please", 0, false}, {strings.Repeat(long, 9), echoWithin, false},
+	} {
+		if got := isFast(c.text, c.in); got != c.want {
+			t.Errorf("%d bytes in %v: %v", len(c.text), c.in, got)
 		}
 	}
 }
