@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -113,14 +112,6 @@ func (b *Bot) trim(row state.Event) state.Event {
 // no mention.
 func (r *room) couldAnswer(e event.Event) bool {
 	return r.bot.waits.AskedOf(r.id, e.Sender, e.Relation().Thread())
-}
-
-// name returns the bot's display name.
-func (b *Bot) name() string {
-	if name, ok := b.called.Load().(string); ok {
-		return name
-	}
-	return matrix.DisplayName
 }
 
 // isOwner reports whether a user is one of the owners.

@@ -33,7 +33,6 @@ import (
 	"matrix-tui/bot/timeline"
 	"matrix-tui/sandbox"
 	"matrix-tui/state/damage"
-	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
@@ -56,6 +55,7 @@ type Bot struct {
 	keys     keyring.Keys
 	upgrades upgrades
 	called   atomic.Value // string: the display name
+	naming   atomic.Bool  // the profile is being read again
 
 	pairing *policy.Pairing
 	count   *metrics.Counters
@@ -262,26 +262,6 @@ func (b *Bot) spawn(f func()) bool {
 func (b *Bot) startWorker(f func()) bool { return b.isOpen.Load() && b.spawn(f) }
 
 func (b *Bot) isSelf(user string) bool { return user == b.UserID() }
-
-// setProfile gives the account a display name and an avatar if it has none. It
-// retries while the homeserver has trouble.
-func (b *Bot) setProfile(ctx context.Context) {
-	for again := retry.New(time.Second, time.Hour); ; {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		name, err := b.account.SetProfile(call)
-		cancel()
-		if name != "" {
-			b.called.Store(name)
-		}
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		b.log.Warn().Err(err).Msg("cannot set the account's profile")
-		if !matrix.Temporary(err) || retry.Sleep(ctx, again.Next()) != nil {
-			return
-		}
-	}
-}
 
 // sentence returns what a room is told about an error: the error's own sentence
 // if it has one, else "internal error" with an ID that is also in the log.

@@ -172,6 +172,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 // One that panics here is left to its room's worker, which counts that.
 func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state.Event, wanted bool) {
 	b.worked.Open()
+	b.noteRenamed(e)
 	row.Event, wanted = e, fresh
 	err := recovered(func() error {
 		row.Event = b.understood(b.account.Decrypt(ctx, e))
