@@ -2,6 +2,8 @@ module matrix-tui
 
 go 1.26.0
 
+toolchain go1.26.11
+
 // Versions that are chosen, not only the newest when they were added:
 //   - podman is here for its bindings alone, go.podman.io/storage for their types, and go.podman.io/common for podman's
 //     default seccomp profile, in a test: they are the versions that podman names. What else podman brings along is linked,
