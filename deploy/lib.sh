@@ -85,7 +85,7 @@ need_go() {
 }
 use_go() {
 	local dir have
-	for dir in "$(dirname "$(command -v go || echo /nowhere/go)")" /usr/local/go/bin "$CACHE/go/bin"; do
+	for dir in "$(dirname "$(command -v go || echo /nowhere/go)")" "$CACHE/go/bin" /usr/local/go/bin; do
 		[ -x "$dir/go" ] || continue
 		have=$(GOTOOLCHAIN=local "$dir/go" env GOVERSION 2>/dev/null) || continue
 		if ! at_least "${have#go}" "$1"; then
