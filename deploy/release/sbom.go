@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -83,7 +84,10 @@ func describeParts(dir, commit string) error {
 		}
 	}
 	var lock struct {
-		Packages map[string]struct{ Version, Integrity string }
+		Packages map[string]struct {
+			Version, Integrity string
+			OS, CPU            []string // empty: every
+		}
 	}
 	data, err := os.ReadFile(filepath.Join(dir, lockFile))
 	if err == nil {
@@ -94,8 +98,8 @@ func describeParts(dir, commit string) error {
 	}
 	for path, p := range lock.Packages {
 		at := strings.LastIndex(path, "node_modules/")
-		if at < 0 {
-			continue // the project itself
+		if at < 0 || other(p.OS, "linux") || other(p.CPU, cpus[runtime.GOARCH]) {
+			continue // the project itself, or for other machines
 		}
 		c := component("npm", path[at+len("node_modules/"):], p.Version, "", p.Integrity)
 		if parts[c.PackageURL].Hashes == nil { // a package within another one has no sum of its own
@@ -114,6 +118,13 @@ func describeParts(dir, commit string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, sbomFile), text, 0o644)
+}
+
+// cpus has npm's names.
+var cpus = map[string]string{"amd64": "x64", "arm64": "arm64"}
+
+func other(wanted []string, ours string) bool {
+	return len(wanted) > 0 && !slices.Contains(wanted, ours)
 }
 
 func encodeSBOM(bom *cdx.BOM) ([]byte, error) {
