@@ -2,6 +2,8 @@ module matrix-tui
 
 go 1.26.0
 
+toolchain go1.26.11
+
 // Versions that are chosen, not only the newest when they were added:
 //   - podman is here for its bindings alone, go.podman.io/storage for their types, and go.podman.io/common for podman's
 //     default seccomp profile, in a test: they are the versions that podman names. What else podman brings along is linked,
@@ -13,6 +15,7 @@ go 1.26.0
 require (
 	cloud.google.com/go/ai v0.13.0
 	code.dny.dev/ssrf v0.3.0
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/blevesearch/snowballstem v0.9.0
 	github.com/caarlos0/env/v11 v11.4.2
 	github.com/cenkalti/backoff/v5 v5.0.3

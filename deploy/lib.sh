@@ -62,13 +62,21 @@ install_packages() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"
 }
 
+# bootstrap OPTION… SUITE DIR MIRROR makes a root file system of the distribution's packages: downloaded and their signatures
+# checked first, and what they run then has no network.
+bootstrap() {
+	as_root debootstrap --variant=minbase --force-check-gpg --foreign "$@"
+	as_root unshare --net chroot "${*: -2:1}" /debootstrap/debootstrap --second-stage
+}
+
 # at_least HAVE WANT compares versions.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# need_go puts a go on PATH that can build this module: the installed one, Debian's, or one that Debian's downloads.
+# need_go puts a go on PATH that builds with the standard library of the toolchain line in go.mod or a later one: the
+# installed go, one that it downloads itself, or one that Debian's downloads.
 need_go() {
 	local want
-	want=$(cat "$ROOT/go.mod" "$DEPLOY/homeserver/go.mod" 2>/dev/null | sed -n 's/^go //p' | sort -V | tail -n 1) || true # a release has the second alone
+	want=$(cat "$ROOT/go.mod" "$DEPLOY/homeserver/go.mod" 2>/dev/null | sed -n 's/^toolchain go//p' | sort -V | tail -n 1) || true # a release has the second alone
 	use_go "$want" && return
 	need_packages golang-go ca-certificates
 	use_go "$want" && return
@@ -77,23 +85,27 @@ need_go() {
 }
 use_go() {
 	local dir have
-	for dir in "$(dirname "$(command -v go || echo /nowhere/go)")" /usr/local/go/bin "$CACHE/go/bin"; do
+	for dir in "$(dirname "$(command -v go || echo /nowhere/go)")" "$CACHE/go/bin" /usr/local/go/bin; do
 		[ -x "$dir/go" ] || continue
 		have=$(GOTOOLCHAIN=local "$dir/go" env GOVERSION 2>/dev/null) || continue
-		at_least "${have#go}" 1.21 || continue
+		if ! at_least "${have#go}" "$1"; then
+			# From 1.21 on, go downloads another release and verifies its checksum. An older one of our own is replaced.
+			at_least "${have#go}" 1.21 && [ "$dir" != "$CACHE/go/bin" ] || continue
+			export GOTOOLCHAIN=go$1
+		fi
 		export PATH="$dir:$PATH"
-		# From 1.21 on, go downloads the release that go.mod asks for and verifies its checksum.
-		at_least "${have#go}" "$1" || export GOTOOLCHAIN=auto
 		return 0
 	done
 	return 1
 }
-# fetch_go downloads the toolchain as a module: the checksum database verifies it, and every Go proxy has it.
+# fetch_go downloads the toolchain as a module, which every Go proxy has. toolchain.sum has its checksum, because Debian's go
+# may be too old to insist on one.
 fetch_go() {
 	local tmp dir
 	tmp=$(mktemp -d "$CACHE/go.XXXXXX")
 	cd "$tmp"
 	printf 'module fetch\n' >go.mod
+	cp "$DEPLOY/toolchain.sum" go.sum
 	dir=$(GOFLAGS=-modcacherw GOPATH=$tmp/path go mod download -json "golang.org/toolchain@v0.0.1-go$1.linux-$(dpkg --print-architecture)" |
 		sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
 	chmod -R u+w "$dir"

@@ -2,6 +2,8 @@ module matrix-tui/deploy/homeserver
 
 go 1.26
 
+toolchain go1.26.11
+
 tool (
 	github.com/element-hq/dendrite/cmd/create-account
 	github.com/element-hq/dendrite/cmd/dendrite

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/renameio/v2"
 )
@@ -19,8 +20,8 @@ func archiveName(commit string) string { return "matrix-tui-" + commit + ".tar.g
 // latestFile contains the name of the newest archive in a folder.
 const latestFile = "latest"
 
-// Archive packs a release for hosts without a compiler: it writes the archive to into, its checksum in a file next to
-// it, and `latest`, which names it. To sign it, sign the file with the checksum: `ssh-keygen -Y sign -n
+// Archive packs a release for hosts without a compiler: it writes the archive to into, its checksum and its bill of
+// materials in files next to it, and `latest`, which names it. To sign it, sign the file with the checksum: `ssh-keygen -Y sign -n
 // matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive.
 func (b Base) Archive(commit, into string) (string, error) {
 	if err := b.Check(commit); err != nil {
@@ -30,7 +31,17 @@ func (b Base) Archive(commit, into string) (string, error) {
 	if err := pack(b.Dir(commit), path); err != nil {
 		return "", fmt.Errorf("pack release %s: %w", commit, err)
 	}
-	sum, err := sumOf(path)
+	parts, err := os.ReadFile(filepath.Join(b.Dir(commit), sbomFile))
+	if err == nil {
+		err = renameio.WriteFile(strings.TrimSuffix(path, ".tar.gz")+".cdx.json", parts, 0o644)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // built by an older release
+		err = nil
+	}
+	var sum string
+	if err == nil {
+		sum, err = sumOf(path)
+	}
 	if err == nil {
 		err = renameio.WriteFile(path+".sha256", fmt.Appendf(nil, "%s  %s\n", sum, filepath.Base(path)), 0o644)
 	}

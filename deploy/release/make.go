@@ -60,6 +60,9 @@ func build(ctx context.Context, base Base, m *mirror, name, commit string, log i
 	if err := copyScripts(source, made); err != nil {
 		return fmt.Errorf("copy scripts of release %s: %w", short, err)
 	}
+	if err := describeParts(made, commit); err != nil {
+		return fmt.Errorf("describe the parts of release %s: %w", short, err)
+	}
 	history, err := m.history(ctx, commit)
 	if err != nil {
 		return err

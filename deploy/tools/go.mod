@@ -2,6 +2,8 @@ module matrix-tui/deploy/tools
 
 go 1.26.0
 
+toolchain go1.26.11
+
 tool (
 	honnef.co/go/tools/cmd/staticcheck
 	matrix-tui/deploy/tools/gotest
