@@ -18,6 +18,8 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/errorhandling"
+
+	"matrix-tui/state/roomname"
 )
 
 const (
@@ -57,14 +59,11 @@ func (p *Podman) Packages(ctx context.Context, room, name string) ([]string, err
 		return nil, err
 	}
 	defer unlock()
-	data, err := p.inspect(ctx, name)
+	data, err := p.inspect(ctx, name, room)
 	if err != nil {
 		if err = explain(err, "inspect container", name); errors.Is(err, ErrNotFound) {
 			err = nil
 		}
-		return nil, err
-	}
-	if err := owned(data, room); err != nil {
 		return nil, err
 	}
 	e := ensuring{Podman: p, spec: Spec{Room: room, Name: name}}
@@ -133,7 +132,7 @@ func (e *ensuring) ofImage(ctx context.Context, imageID string) (names []string,
 			known.image, known.names = imageID, names
 		}
 	}()
-	err = e.unstarted(ctx, "packages-"+slug(e.spec.Room), imageID, func(id string) error {
+	err = e.unstarted(ctx, "packages-"+roomname.Whole(e.spec.Room), imageID, func(id string) error {
 		names, err = e.requested(ctx, id)
 		return err
 	})

@@ -105,7 +105,7 @@ func TestPackagesOfRemadeContainer(t *testing.T) {
 	if _, err := testPodman.Packages(t.Context(), spec.Room+"x", again.Name); !errors.Is(err, ErrNameTaken) {
 		t.Error("another room's:", err)
 	}
-	if err := testPodman.Destroy(t.Context(), again.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), again.Name, again.Room); err != nil {
 		t.Fatal(err)
 	}
 	if names, err := testPodman.Packages(t.Context(), spec.Room, again.Name); names != nil || err != nil {
@@ -164,7 +164,7 @@ make hand-made`)
 	old := derive(t, spec.Image, changed)
 	changed["etc/newer"] = nil
 	newer := derive(t, spec.Image, changed)
-	if err := testPodman.Destroy(t.Context(), container.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 
@@ -176,7 +176,7 @@ make hand-made`)
 	if st, err := container.Run(t.Context(), install, &said, func(bool) {}); err != nil || st.Code != 0 {
 		t.Fatal(st, err, said.String())
 	}
-	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	var names []string

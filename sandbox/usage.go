@@ -97,8 +97,9 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 	}
 	p.slots.Lock()
 	defer p.slots.Unlock()
-	for _, volume := range []string{workspaceVolume(volumesOf), homeVolume(volumesOf)} {
-		if _, err := p.slotOf(ctx, volume, volumesOf); errors.Is(err, ErrNotFound) {
+	for _, kind := range volumeKinds {
+		volume, _, err := p.volumeOf(ctx, kind, volumesOf)
+		if errors.Is(err, ErrNotFound) {
 			continue
 		} else if err != nil {
 			return err
