@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
 
@@ -83,14 +84,14 @@ func TestLogsOfARoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 60 {
-		if err := transcripts.Append("sandbox-c", state.Line{Time: time.Unix(int64(i), 0), Kind: state.KindTool, Tool: "run", Text: fmt.Sprintf("step %d", i)}); err != nil {
+		if err := transcripts.Append("!c:x", state.Line{Time: time.Unix(int64(i), 0), Kind: state.KindTool, Tool: "run", Text: fmt.Sprintf("step %d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := transcripts.Append("sandbox-c", state.Line{Kind: state.KindAssistant, Text: "the key is " + hidden + "\n\x1b[31mred " + strings.Repeat("long ", 200)}); err != nil {
+	if err := transcripts.Append("!c:x", state.Line{Kind: state.KindAssistant, Text: "the key is " + hidden + "\n\x1b[31mred " + strings.Repeat("long ", 200)}); err != nil {
 		t.Fatal(err)
 	}
-	torn := filepath.Join(dir, "transcripts", "sandbox-c.jsonl")
+	torn := filepath.Join(dir, "transcripts", sandbox.NameFor("!c:x")+".jsonl")
 	if f, err := os.OpenFile(torn, os.O_APPEND|os.O_WRONLY, 0); err != nil {
 		t.Fatal(err)
 	} else if _, err := f.WriteString(`{"kind":"no`); err != nil || f.Close() != nil {
@@ -127,7 +128,7 @@ func TestLogsOfARoom(t *testing.T) {
 	go func() {
 		done <- logSource{dir: dir, unit: "none", room: roomLine{Room: "!c:x", Container: "sandbox-c"}}.print(ctx, out, 1, true)
 	}()
-	if err := transcripts.Append("sandbox-c", state.Line{Kind: state.KindEnd, Outcome: "came later"}); err != nil {
+	if err := transcripts.Append("!c:x", state.Line{Kind: state.KindEnd, Outcome: "came later"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
