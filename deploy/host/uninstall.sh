@@ -66,8 +66,7 @@ remove_containers() {
 	export MATRIX_TUI_PODMAN=$1
 	for name in $(grep -oE '"sandbox-[A-Za-z0-9-]+"' "$HOME_DIR/state/state.json" 2>/dev/null | cut -d'"' -f2 | sort -u); do
 		ensure "removing the container $name" not podman container exists "$name" -- remove_container "$name"
-		for volume in "workspace-${name#sandbox-}" "home-${name#sandbox-}"; do
-			podman volume exists "$volume" 2>/dev/null || continue
+		for volume in $(podman volume ls --quiet 2>/dev/null | grep -E "^(workspace|home)-${name#sandbox-}[0-9a-f]*\$"); do
 			if [ "$PURGE" = yes ]; then ensure "removing the volume $volume" false -- podman volume rm "$volume"; else VOLUMES+=("$volume"); fi
 		done
 	done
