@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -68,6 +69,7 @@ type Gateway struct {
 	cfg     Config
 	model   *http.Transport
 	proxies func(*url.URL) (*url.URL, error) // of the host
+	own     atomic.Pointer[netip.Addr]       // see Own
 
 	mu     sync.Mutex
 	doors  map[string]*door
