@@ -28,7 +28,9 @@ const (
 	// unread is passed on in place of packages that cannot be read. Like other notes, it is in parentheses.
 	unread = "(unknown packages: their list could not be read)"
 	// maxPackageFile bounds a file of dpkg or apt, in bytes.
-	maxPackageFile = 32 << 20
+	maxPackageFile = 16 << 20
+	// maxListed bounds the entries of such a file that are read.
+	maxListed = 20_000
 	// packageTime bounds the time for reading the packages of a container.
 	packageTime = 30 * time.Second
 
@@ -175,15 +177,16 @@ func requestedIn(status, states []byte) []string {
 	return slices.Compact(names)
 }
 
-// stanzas yields the paragraphs of a file in Debian's format, with the first line of each field that matters here.
+// stanzas yields the first maxListed paragraphs of a file in Debian's format, with the first line of each field that matters
+// here.
 func stanzas(file []byte) func(yield func(map[string]string) bool) {
 	return func(yield func(map[string]string) bool) {
-		s := map[string]string{}
+		s, left := map[string]string{}, maxListed
 		scan := bufio.NewScanner(bytes.NewReader(file))
 		scan.Buffer(nil, 1<<20)
 		for scan.Scan() {
 			if scan.Text() == "" {
-				if !yield(s) {
+				if left--; !yield(s) || left == 0 {
 					return
 				}
 				s = map[string]string{}
@@ -223,8 +226,8 @@ func (p *Podman) copyOut(ctx context.Context, id, path string) ([]byte, error) {
 	if header.Typeflag != tar.TypeReg || header.Size > maxPackageFile {
 		return nil, fmt.Errorf("copy %s from container: not a regular file of at most %d bytes", path, maxPackageFile)
 	}
-	data, err := io.ReadAll(in)
-	if err != nil {
+	data := make([]byte, header.Size)
+	if _, err := io.ReadFull(in, data); err != nil {
 		return nil, fmt.Errorf("copy %s from container: %w", path, err)
 	}
 	return data, nil

@@ -42,6 +42,25 @@ func TestRequestedIn(t *testing.T) {
 	}
 }
 
+// However many packages a container claims to have, few are remembered.
+func TestManyPackages(t *testing.T) {
+	var status, states strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&status, "Package: p%d\nStatus: install ok installed\n\n", i)
+		fmt.Fprintf(&states, "Package: x%d\nAuto-Installed: 1\n\n", i)
+	}
+	if n := len(requestedIn([]byte(status.String()), []byte(states.String()))); n != 20_000 {
+		t.Errorf("%d packages", n)
+	}
+	n := 0
+	for range stanzas([]byte(states.String())) {
+		n++
+	}
+	if n != 20_000 {
+		t.Errorf("%d entries are read", n)
+	}
+}
+
 // A container whose package database is hostile is replaced like any other, and somebody hears that packages may be lost.
 func TestReplaceHostilePackages(t *testing.T) {
 	t.Parallel()
