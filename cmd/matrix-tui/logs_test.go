@@ -44,6 +44,7 @@ func TestJournalEntries(t *testing.T) {
 {"__REALTIME_TIMESTAMP":"1767322984000000","MESSAGE":"{\"level\":\"warn\",\"room\":\"!other:x\",\"message\":\"told the room\"}"}
 {"__REALTIME_TIMESTAMP":"1767322985000000","MESSAGE":"{\"level\":\"info\",\"after_ms\":12,\"message\":\"ready\"}"}
 {"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"container\":\"sandbox-den\",\"message\":\"container cannot be used\"}"}
+{"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"room\":\"!other:x\",\"container\":\"sandbox-den\",\"message\":\"of a room with the same name\"}"}
 {"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":[123,34]}
 {"__REALTIME_TIMESTAMP":"x","MESSAGE":"{\"room\":\"!den:x\"}"}
 {"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":"Started matrix-tui.service"}
