@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -16,11 +15,11 @@ func TestUninstallFindsContainers(t *testing.T) {
 	dir := t.TempDir()
 	found := func() string {
 		t.Helper()
-		out, err := exec.Command("bash", "-c", "source ../../deploy/host/uninstall.sh; containers_in "+filepath.Join(dir, "state.json")+" || true").Output()
-		if err != nil {
-			t.Fatal(err)
+		out, errs, ok := bash(t, `. "$deploy/host/uninstall.sh"; for name in $(containers_in "$file"); do echo "$name"; done`, "file="+filepath.Join(dir, "state.json"))
+		if !ok {
+			t.Fatal(errs)
 		}
-		return string(out)
+		return out
 	}
 	store, err := state.OpenStore(dir, zerolog.Nop())
 	if err != nil {
