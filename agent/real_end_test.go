@@ -155,7 +155,7 @@ rules:
 `)
 	task := Task{Run: rand.Text(), Session: uuid(), Prompt: "begin"}
 	r.leave(t, task)
-	err := r.podman.Stop(t.Context(), r.container.Name)
+	err := r.podman.Stop(t.Context(), r.container.Name, r.container.Room)
 	if err != nil {
 		t.Fatal(err)
 	}

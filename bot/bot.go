@@ -191,6 +191,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.spawn(func() { b.watchKeys(ctx) })
 	b.spawn(func() { b.account.KeepSigned(ctx) })
 	b.spawn(func() { b.watchHost(ctx) })
+	b.spawn(func() { b.watchAddress(ctx) })
 	b.spawn(func() { b.tasks.Keeper.Watch(ctx) })
 	b.spawn(func() { b.trimMemory(ctx) })
 	b.spawn(func() { b.Models.Watch(ctx, b.modelSettings, b.note) })

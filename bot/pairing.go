@@ -63,7 +63,7 @@ func (r *room) stranger() string {
 	return ""
 }
 
-// doPair runs !pair: it allows the user who has the code.
+// doPair runs !pair: it allows the user who has the code, in the direct chat where they got it and nowhere else.
 func (r *room) doPair(ctx context.Context, row state.Event, code string) error {
 	user, room, err := r.bot.pairing.Accept(code, time.Now())
 	if said, ok := sentence.Of(err); ok {
@@ -72,7 +72,7 @@ func (r *room) doPair(ctx context.Context, row state.Event, code string) error {
 	if err != nil {
 		return fmt.Errorf("accept pairing code: %w", err)
 	}
-	if err := r.bot.policy.Allow(user, "", r.bot.Allow); err != nil {
+	if err := r.bot.policy.Allow(user, room, r.bot.Allow); err != nil {
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
@@ -80,7 +80,7 @@ func (r *room) doPair(ctx context.Context, row state.Event, code string) error {
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}
-	return r.tell(ctx, row, text.Code(user)+" may now use me in every room without its own list.")
+	return r.tell(ctx, row, text.Code(user)+" may now use me in their direct chat with me. To allow that in every room without its own list, send "+text.Code("!policy allow "+user)+"; in one more room, with the room's ID at the end.")
 }
 
 // refuse tells the room an error that has a sentence and returns any other.

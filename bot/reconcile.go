@@ -103,7 +103,7 @@ func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
 		if err := b.Store.SetContainer(ctx, info.Room, info.Name); err != nil {
 			return fmt.Errorf("refill state: %w", err)
 		}
-		lines, _, err := b.Transcripts.Load(info.Name)
+		lines, _, err := b.Transcripts.Load(info.Room)
 		if err != nil {
 			b.log.Warn().Err(err).Str("room", info.Room).Msg("cannot read transcript")
 			continue

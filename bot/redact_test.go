@@ -34,8 +34,8 @@ func TestRedactedEverywhere(t *testing.T) {
 	}
 	turns = append(turns, state.Turn{Role: "user", Content: rec.Answers[0].Answer, Event: "$3"})
 	for _, err := range []error{
-		d.bot.Transcripts.Begin(d.env.Container(), "$1", rec.Text),
-		d.bot.Transcripts.Append(d.env.Container(), state.Line{Kind: state.KindUser, Event: "$3", Text: rec.Answers[0].Answer}),
+		d.bot.Transcripts.Begin(d.env.ID, "$1", rec.Text),
+		d.bot.Transcripts.Append(d.env.ID, state.Line{Kind: state.KindUser, Event: "$3", Text: rec.Answers[0].Answer}),
 		d.bot.Store.AppendHistory(ctx, d.id, turns...), d.bot.Store.SetSession(ctx, d.id, "s1"), d.bot.Journal.FinishTask(ctx, rec.Key),
 	} {
 		if err != nil {
@@ -51,7 +51,7 @@ func TestRedactedEverywhere(t *testing.T) {
 	if rec, _ = d.bot.Journal.Task(ctx, rec.Key); rec.Text != state.Deleted || rec.Said[0].Text != state.Deleted || rec.Said[1].Text != "and hurry" || rec.Answers[0].Answer != state.Deleted {
 		t.Errorf("the task has %q, %v, %v", rec.Text, rec.Said, rec.Answers)
 	}
-	lines, _, err := d.bot.Transcripts.Load(d.env.Container())
+	lines, _, err := d.bot.Transcripts.Load(d.env.ID)
 	if err != nil || len(lines) != 2 || lines[0].Text != state.Deleted {
 		t.Errorf("the transcript has %v (%v)", lines, err)
 	}

@@ -120,7 +120,7 @@ func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
 	if name := r.bot.Store.Container(r.id); name != "" {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		err := r.env.Vacate(func() error { return r.bot.Podman.Destroy(call, name) })
+		err := r.env.Vacate(func() error { return r.bot.Podman.Destroy(call, name, r.id) })
 		if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 			if ctx.Err() != nil {
 				return ctx.Err()

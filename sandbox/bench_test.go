@@ -76,10 +76,11 @@ func firstCommand(b *testing.B, spec Spec, profile string) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	slot, err := p.volumesFor(ctx, spec.Room)
+	names, slot, err := p.volumesFor(ctx, spec.Room)
 	if err != nil {
 		b.Fatal(err)
 	}
+	spec.volumes = names
 	limits, err := spec.resources(hostOf(b))
 	if err != nil {
 		b.Fatal(err)

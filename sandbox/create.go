@@ -34,7 +34,7 @@ func (e *ensuring) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slot, err := e.volumesFor(ctx, e.spec.volumesOf())
+	volumes, slot, err := e.volumesFor(ctx, e.spec.volumesOf())
 	if err != nil {
 		return err
 	}
@@ -49,6 +49,7 @@ func (e *ensuring) create(ctx context.Context) error {
 	if e.spec.init, err = e.initFile(ctx, imageID); err != nil {
 		return err
 	}
+	e.spec.volumes = volumes
 	e.spec.Files = e.OpenFiles(ctx, e.spec.Files)
 	g := e.spec.generator(imageID, slot, limits)
 	profile, removeProfile, err := writeProfile(e.spec.Gateway)

@@ -34,14 +34,23 @@ const ensureTries = 8
 
 // Ensure returns the room's container, running. It starts a stopped container, resumes
 // a paused one, and recreates a missing or broken one on its old volumes. A container
-// with that name whose label is not Spec.Room is left alone: ErrNameTaken.
+// with that name whose label is not Spec.Room is left alone: the room's gets another name, or ErrNameTaken.
 func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if spec.Room == "" {
 		return nil, errors.New("ensure container: no room")
 	}
-	if spec.Name == "" {
-		spec.Name = NameFor(spec.Room)
+	spec.Name = cmp.Or(spec.Name, NameFor(spec.Room))
+	container, err := p.ensure(ctx, spec)
+	if whole := wholeName(spec.Room); errors.Is(err, errForeign) && spec.Name != whole {
+		p.log.Warn().Err(err).Str("room", spec.Room).Msg("another room's container has the name: this one gets a longer one")
+		spec.Name = whole
+		return p.ensure(ctx, spec)
 	}
+	return container, err
+}
+
+// ensure is Ensure with that name only.
+func (p *Podman) ensure(ctx context.Context, spec Spec) (*Container, error) {
 	unlock, err := p.names.Lock(ctx, spec.Name)
 	if err != nil {
 		return nil, err
@@ -182,6 +191,9 @@ func next(data *define.InspectContainerData, gateway string) action {
 	return actRemake
 }
 
+// errForeign: the container has another room's label, or none.
+var errForeign = fmt.Errorf("it does not belong to this room: %w", ErrNameTaken)
+
 // owned returns an error if the container does not belong to the room.
 func owned(data *define.InspectContainerData, room string) error {
 	label := ""
@@ -189,7 +201,7 @@ func owned(data *define.InspectContainerData, room string) error {
 		label = data.Config.Labels[labelRoom]
 	}
 	if label != room {
-		return fmt.Errorf("container %s is labelled for room %q: %w", data.Name, label, ErrNameTaken)
+		return fmt.Errorf("container %s is labelled for room %q: %w", data.Name, label, errForeign)
 	}
 	return nil
 }

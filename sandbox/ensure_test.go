@@ -12,6 +12,7 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/volumes"
 	"github.com/containers/podman/v5/pkg/specgen"
 
+	"matrix-tui/state/roomname"
 	"matrix-tui/state/sentence"
 )
 
@@ -25,10 +26,10 @@ func TestEnsureCreatesStartsReconnects(t *testing.T) {
 	if again.Created || again.Started || again.ID != container.ID {
 		t.Errorf("running: %+v", again)
 	}
-	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
-	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Error("stopped already:", err)
 	}
 	if _, err := container.Exec(t.Context(), Cmd{Argv: []string{"true"}}); !errors.Is(err, ErrNotRunning) {
@@ -52,10 +53,10 @@ func TestEnsureOnOldVolumes(t *testing.T) {
 	container := ensure(t, spec)
 	sh(t, container, "echo work > /workspace/file; echo session > /root/file; chown 1000:1000 /workspace/file")
 	slot := labelOf(t, workspaceVolume(spec.Room), labelSlot)
-	if err := testPodman.Destroy(t.Context(), container.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
-	if err := testPodman.Destroy(t.Context(), container.Name); !errors.Is(err, ErrNotFound) {
+	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); !errors.Is(err, ErrNotFound) {
 		t.Errorf("destroy again: %v, want ErrNotFound", err)
 	}
 	other := ensure(t, testSpec(t))
@@ -87,7 +88,7 @@ func TestEnsureOnVolumesOfAnother(t *testing.T) {
 	spec := testSpec(t)
 	old := ensure(t, spec)
 	sh(t, old, "echo work > /workspace/file")
-	if err := testPodman.Stop(t.Context(), old.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), old.Name, old.Room); err != nil {
 		t.Fatal(err)
 	}
 	next := testSpec(t)
@@ -113,7 +114,7 @@ func TestEnsureReplacesBroken(t *testing.T) {
 	spec.Gateway = ""
 	container := ensure(t, spec)
 	sh(t, container, "echo kept > /workspace/file")
-	if err := testPodman.Destroy(t.Context(), container.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	broken := specgen.NewSpecGenerator(testImage, false)
@@ -143,7 +144,7 @@ func TestEnsureImageMissing(t *testing.T) {
 
 func TestEnsureByGivenName(t *testing.T) {
 	spec := testSpec(t)
-	spec.Name = "test-sandbox-given-" + slug(spec.Room)
+	spec.Name = "test-sandbox-given-" + roomname.Short(spec.Room)
 	t.Cleanup(func() { sweep(t, testPodman, spec.Room, spec.Name) })
 	container := ensure(t, spec)
 	if container.Name != spec.Name {

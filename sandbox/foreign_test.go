@@ -2,11 +2,14 @@ package sandbox
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/bindings/volumes"
 	"github.com/containers/podman/v5/pkg/specgen"
+
+	"matrix-tui/state/roomname"
 )
 
 func TestEnsureLeavesForeignAlone(t *testing.T) {
@@ -19,8 +22,9 @@ func TestEnsureLeavesForeignAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := testPodman.Ensure(t.Context(), spec); !errors.Is(err, ErrNameTaken) {
-		t.Errorf("container of another room: %v, want ErrNameTaken", err)
+	t.Cleanup(func() { sweep(t, testPodman, spec.Room, wholeName(spec.Room)) })
+	if own := ensure(t, spec); own.ID == created.ID || own.Name != wholeName(spec.Room) {
+		t.Errorf("the room got %+v", own)
 	}
 	data, err := containers.Inspect(testPodman.with(t.Context()), created.ID, nil)
 	if err != nil || data.State.Status != "created" {
@@ -36,9 +40,8 @@ func TestEnsureLeavesForeignAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, try := range map[string]func() error{
-		"ensure":  func() error { _, err := testPodman.Ensure(t.Context(), spec); return err },
-		"stop":    func() error { return testPodman.Stop(t.Context(), unlabelled.Name) },
-		"destroy": func() error { return testPodman.Destroy(t.Context(), unlabelled.Name) },
+		"stop":    func() error { return testPodman.Stop(t.Context(), unlabelled.Name, spec.Room) },
+		"destroy": func() error { return testPodman.Destroy(t.Context(), unlabelled.Name, spec.Room) },
 	} {
 		if err := try(); !errors.Is(err, ErrNameTaken) {
 			t.Errorf("%s of a container without label: %v, want ErrNameTaken", what, err)
@@ -51,7 +54,69 @@ func TestEnsureLeavesForeignVolumeAlone(t *testing.T) {
 	if out, err := volumes.Create(testPodman.with(t.Context()), volumeOptions(workspaceVolume(spec.Room)), nil); err != nil {
 		t.Fatal(out, err)
 	}
-	if _, err := testPodman.Ensure(t.Context(), spec); !errors.Is(err, ErrNameTaken) {
-		t.Errorf("%v, want ErrNameTaken", err)
+	sh(t, ensure(t, spec), "echo mine > /workspace/file")
+	if room := labelOf(t, volumeKinds[0]+roomname.Whole(spec.Room), labelRoom); room != spec.Room {
+		t.Errorf("the room's files are in the volume of %q", room)
+	}
+}
+
+// Two rooms whose IDs somebody has chosen so that their names are the same share nothing, whoever comes first, and also when
+// containers are gone.
+func TestSameName(t *testing.T) {
+	first, second := sameName(t)
+	a, b := testSpec(t), testSpec(t)
+	a.Room, b.Room = first, second
+	sh(t, ensure(t, a), "echo mine > /workspace/file; echo mine > /root/file")
+	other := ensure(t, b)
+	if got := sh(t, other, "ls /workspace /root"); got != "/root:\n\n/workspace:" || other.Name != wholeName(second) {
+		t.Errorf("container %s has %q", other.Name, got)
+	}
+	sh(t, other, "echo theirs > /workspace/file; echo theirs > /root/file")
+	for what, err := range map[string]error{
+		"stop":       testPodman.Stop(t.Context(), NameFor(second), second),
+		"destroy":    testPodman.Destroy(t.Context(), NameFor(second), second),
+		"stop first": testPodman.Stop(t.Context(), other.Name, first),
+	} {
+		if !errors.Is(err, ErrNameTaken) {
+			t.Errorf("%s the other room's container: %v", what, err)
+		}
+	}
+	for _, room := range []string{first, second} {
+		if there, err := testPodman.HasVolumes(t.Context(), room); err != nil || !there {
+			t.Errorf("volumes of %s: %v, %v", room, there, err)
+		}
+	}
+	if err := testPodman.Remove(t.Context(), NameFor(first), first, first); err != nil {
+		t.Fatal(err)
+	}
+	b.Name = NameFor(second) // its container and the first room's are gone: the name is free
+	if err := testPodman.Destroy(t.Context(), other.Name, second); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, ensure(t, b), "cat /workspace/file /root/file"); got != "theirs\ntheirs" {
+		t.Errorf("the second room has %q", got)
+	}
+	if got := sh(t, ensure(t, a), "ls /workspace /root"); got != "/root:\n\n/workspace:" {
+		t.Errorf("invited again, the first room has %q", got)
+	}
+}
+
+// sameName returns two rooms whose containers would have the same name.
+func sameName(t *testing.T) (first, second string) {
+	base, seen := testRoom(t), map[string]string{}
+	for i := 0; ; i++ {
+		room := base + strconv.Itoa(i)
+		name := NameFor(room)
+		if seen[name] == "" {
+			seen[name] = room
+			continue
+		}
+		for _, room := range []string{room, seen[name]} {
+			t.Cleanup(func() {
+				sweep(t, testPodman, room, name)
+				sweep(t, testPodman, room, wholeName(room))
+			})
+		}
+		return seen[name], room
 	}
 }

@@ -11,7 +11,7 @@ import (
 func TestEnsureMakesGatewayDirectory(t *testing.T) {
 	spec := testSpec(t)
 	container := ensure(t, spec)
-	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(spec.Gateway); err != nil {

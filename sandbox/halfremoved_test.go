@@ -41,7 +41,7 @@ func TestHalfRemoved(t *testing.T) {
 	sh(t, container, "echo kept > /workspace/note")
 	halve := func() {
 		t.Helper()
-		if err := p.Stop(t.Context(), spec.Name); err != nil {
+		if err := p.Stop(t.Context(), spec.Name, spec.Room); err != nil {
 			t.Fatal(err)
 		}
 		service.kill()

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/state/roomname"
 )
 
 const (
@@ -65,7 +66,7 @@ func (e *ensuring) initFile(ctx context.Context, imageID string) (string, error)
 
 // imageInit returns an image's boxinit. It creates a container for that and never starts it.
 func (e *ensuring) imageInit(ctx context.Context, imageID string) (data []byte, err error) {
-	err = e.unstarted(ctx, "boxinit-"+slug(e.spec.Room), imageID, func(id string) error {
+	err = e.unstarted(ctx, "boxinit-"+roomname.Whole(e.spec.Room), imageID, func(id string) error {
 		data, err = e.copyOut(ctx, id, imageInit)
 		return err
 	})

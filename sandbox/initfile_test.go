@@ -59,7 +59,7 @@ func TestInitOfEarlierVersion(t *testing.T) {
 		t.Errorf("not replaced: %+v", container)
 	}
 	spec.Fresh = false
-	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(spec.Inits); err != nil {

@@ -45,21 +45,21 @@ func (p *Podman) List(ctx context.Context) ([]Info, error) {
 	return infos, nil
 }
 
-// Stop stops the container; its volumes and its own layer are kept. It returns
+// Stop stops the room's container; its volumes and its own layer are kept. It returns
 // ErrNotFound if there is none, and no error if it is already stopped. A container
-// without a room label is left alone: ErrNameTaken.
-func (p *Podman) Stop(ctx context.Context, name string) error {
+// without the room's label is left alone: ErrNameTaken.
+func (p *Podman) Stop(ctx context.Context, name, room string) error {
 	unlock, err := p.names.Lock(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return p.stop(ctx, name)
+	return p.stop(ctx, name, room)
 }
 
 // stop is Stop for a caller that holds the lock of the name.
-func (p *Podman) stop(ctx context.Context, name string) error {
-	data, err := p.inspect(ctx, name)
+func (p *Podman) stop(ctx context.Context, name, room string) error {
+	data, err := p.inspect(ctx, name, room)
 	if err != nil {
 		return explain(err, "stop container", name)
 	}
@@ -75,16 +75,16 @@ func (p *Podman) stop(ctx context.Context, name string) error {
 	return explain(containers.Stop(p.with(ctx), data.ID, nil), "stop container", name)
 }
 
-// Destroy removes the container, running or not; its volumes are kept. It returns
-// ErrNotFound if there is none. A container without a room label is left alone:
+// Destroy removes the room's container, running or not; its volumes are kept. It returns
+// ErrNotFound if there is none. A container without the room's label is left alone:
 // ErrNameTaken.
-func (p *Podman) Destroy(ctx context.Context, name string) error {
+func (p *Podman) Destroy(ctx context.Context, name, room string) error {
 	unlock, err := p.names.Lock(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	data, err := p.inspect(ctx, name)
+	data, err := p.inspect(ctx, name, room)
 	if err != nil {
 		return explain(err, "destroy container", name)
 	}
@@ -93,11 +93,11 @@ func (p *Podman) Destroy(ctx context.Context, name string) error {
 	return p.remove(ctx, data.ID)
 }
 
-// inspect inspects a container; without a room label it is ErrNameTaken.
-func (p *Podman) inspect(ctx context.Context, name string) (*define.InspectContainerData, error) {
+// inspect inspects a room's container; without its label it is ErrNameTaken.
+func (p *Podman) inspect(ctx context.Context, name, room string) (*define.InspectContainerData, error) {
 	data, err := containers.Inspect(p.with(ctx), name, nil)
-	if err == nil && (data.Config == nil || data.Config.Labels[labelRoom] == "") {
-		err = ErrNameTaken
+	if err == nil {
+		err = owned(data, room)
 	}
 	return data, err
 }
@@ -147,7 +147,7 @@ func (p *Podman) removeRest(ctx context.Context, name, room string) error {
 		case one.Name == name && one.Room == room:
 			return p.remove(ctx, one.ID)
 		case one.Name == name:
-			return fmt.Errorf("container %s is labelled for room %q: %w", name, one.Room, ErrNameTaken)
+			return fmt.Errorf("container %s is labelled for room %q: %w", name, one.Room, errForeign)
 		}
 	}
 	return nil // removed meanwhile

@@ -22,6 +22,8 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/volumes"
 	"github.com/containers/podman/v5/pkg/domain/entities/types"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/roomname"
 )
 
 // The tests use real podman and an image of boxinit and busybox that they build.
@@ -163,11 +165,15 @@ func testRoom(t testing.TB) string {
 	return room
 }
 
+// volume names of a room that shares them with no other one
+func workspaceVolume(room string) string { return volumeKinds[0] + roomname.Short(room) }
+func homeVolume(room string) string      { return volumeKinds[1] + roomname.Short(room) }
+
 func sweep(t testing.TB, p *Podman, room, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	containers.Remove(p.with(ctx), name, new(containers.RemoveOptions).WithForce(true).WithIgnore(true))
-	for _, volume := range []string{workspaceVolume(room), homeVolume(room)} {
+	for _, volume := range []string{workspaceVolume(room), homeVolume(room), volumeKinds[0] + roomname.Whole(room), volumeKinds[1] + roomname.Whole(room)} {
 		volumes.Remove(p.with(ctx), volume, new(volumes.RemoveOptions).WithForce(true))
 	}
 }

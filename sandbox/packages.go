@@ -18,6 +18,8 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/errorhandling"
+
+	"matrix-tui/state/roomname"
 )
 
 const (
@@ -26,7 +28,9 @@ const (
 	// unread is passed on in place of packages that cannot be read. Like other notes, it is in parentheses.
 	unread = "(unknown packages: their list could not be read)"
 	// maxPackageFile bounds a file of dpkg or apt, in bytes.
-	maxPackageFile = 32 << 20
+	maxPackageFile = 16 << 20
+	// maxListed bounds the entries of such a file that are read.
+	maxListed = 20_000
 	// packageTime bounds the time for reading the packages of a container.
 	packageTime = 30 * time.Second
 
@@ -57,14 +61,11 @@ func (p *Podman) Packages(ctx context.Context, room, name string) ([]string, err
 		return nil, err
 	}
 	defer unlock()
-	data, err := p.inspect(ctx, name)
+	data, err := p.inspect(ctx, name, room)
 	if err != nil {
 		if err = explain(err, "inspect container", name); errors.Is(err, ErrNotFound) {
 			err = nil
 		}
-		return nil, err
-	}
-	if err := owned(data, room); err != nil {
 		return nil, err
 	}
 	e := ensuring{Podman: p, spec: Spec{Room: room, Name: name}}
@@ -133,7 +134,7 @@ func (e *ensuring) ofImage(ctx context.Context, imageID string) (names []string,
 			known.image, known.names = imageID, names
 		}
 	}()
-	err = e.unstarted(ctx, "packages-"+slug(e.spec.Room), imageID, func(id string) error {
+	err = e.unstarted(ctx, "packages-"+roomname.Whole(e.spec.Room), imageID, func(id string) error {
 		names, err = e.requested(ctx, id)
 		return err
 	})
@@ -176,15 +177,16 @@ func requestedIn(status, states []byte) []string {
 	return slices.Compact(names)
 }
 
-// stanzas yields the paragraphs of a file in Debian's format, with the first line of each field that matters here.
+// stanzas yields the first maxListed paragraphs of a file in Debian's format, with the first line of each field that matters
+// here.
 func stanzas(file []byte) func(yield func(map[string]string) bool) {
 	return func(yield func(map[string]string) bool) {
-		s := map[string]string{}
+		s, left := map[string]string{}, maxListed
 		scan := bufio.NewScanner(bytes.NewReader(file))
 		scan.Buffer(nil, 1<<20)
 		for scan.Scan() {
 			if scan.Text() == "" {
-				if !yield(s) {
+				if left--; !yield(s) || left == 0 {
 					return
 				}
 				s = map[string]string{}
@@ -224,8 +226,8 @@ func (p *Podman) copyOut(ctx context.Context, id, path string) ([]byte, error) {
 	if header.Typeflag != tar.TypeReg || header.Size > maxPackageFile {
 		return nil, fmt.Errorf("copy %s from container: not a regular file of at most %d bytes", path, maxPackageFile)
 	}
-	data, err := io.ReadAll(in)
-	if err != nil {
+	data := make([]byte, header.Size)
+	if _, err := io.ReadFull(in, data); err != nil {
 		return nil, fmt.Errorf("copy %s from container: %w", path, err)
 	}
 	return data, nil

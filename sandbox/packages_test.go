@@ -42,6 +42,25 @@ func TestRequestedIn(t *testing.T) {
 	}
 }
 
+// However many packages a container claims to have, few are remembered.
+func TestManyPackages(t *testing.T) {
+	var status, states strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&status, "Package: p%d\nStatus: install ok installed\n\n", i)
+		fmt.Fprintf(&states, "Package: x%d\nAuto-Installed: 1\n\n", i)
+	}
+	if n := len(requestedIn([]byte(status.String()), []byte(states.String()))); n != 20_000 {
+		t.Errorf("%d packages", n)
+	}
+	n := 0
+	for range stanzas([]byte(states.String())) {
+		n++
+	}
+	if n != 20_000 {
+		t.Errorf("%d entries are read", n)
+	}
+}
+
 // A container whose package database is hostile is replaced like any other, and somebody hears that packages may be lost.
 func TestReplaceHostilePackages(t *testing.T) {
 	t.Parallel()
@@ -105,7 +124,7 @@ func TestPackagesOfRemadeContainer(t *testing.T) {
 	if _, err := testPodman.Packages(t.Context(), spec.Room+"x", again.Name); !errors.Is(err, ErrNameTaken) {
 		t.Error("another room's:", err)
 	}
-	if err := testPodman.Destroy(t.Context(), again.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), again.Name, again.Room); err != nil {
 		t.Fatal(err)
 	}
 	if names, err := testPodman.Packages(t.Context(), spec.Room, again.Name); names != nil || err != nil {
@@ -164,7 +183,7 @@ make hand-made`)
 	old := derive(t, spec.Image, changed)
 	changed["etc/newer"] = nil
 	newer := derive(t, spec.Image, changed)
-	if err := testPodman.Destroy(t.Context(), container.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 
@@ -176,7 +195,7 @@ make hand-made`)
 	if st, err := container.Run(t.Context(), install, &said, func(bool) {}); err != nil || st.Code != 0 {
 		t.Fatal(st, err, said.String())
 	}
-	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	var names []string

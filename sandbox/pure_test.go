@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,37 +19,6 @@ import (
 	"matrix-tui/sandbox/boxinit"
 	"matrix-tui/state/sentence"
 )
-
-func TestNameFor(t *testing.T) {
-	for room, want := range map[string]string{
-		"!abcXYZ:example.org":                          "sandbox-abcXYZ-bd2ae946",
-		"!a_b.c=d:example.org":                         "sandbox-a-b-c-d-",
-		"!" + strings.Repeat("x", 90) + ":h":           "sandbox-" + strings.Repeat("x", 40) + "-",
-		"!31hneApxJ_1o-63DmFrpeqnkFfWppnzWso1JvH3ogLM": "sandbox-31hneApxJ-1o-63DmFrpeqnkFfWppnzWso1JvH3o-303086d5",
-		"!ünïcode:h":                                   "sandbox-n-code-",
-		"!:h":                                          "sandbox-",
-		"":                                             "sandbox-e3b0c442",
-	} {
-		got := NameFor(room)
-		if !strings.HasPrefix(got, want) || len(got) > len("sandbox-")+40+1+8 {
-			t.Errorf("%q: %s, want %s…", room, got, want)
-		}
-	}
-	if NameFor("!room:a") == NameFor("!room:b") {
-		t.Error("rooms of two servers share a name")
-	}
-}
-
-func FuzzNameFor(f *testing.F) {
-	f.Add("!room:example.org")
-	f.Add("!-.-:x")
-	valid := regexp.MustCompile(`^sandbox-[a-zA-Z0-9-]+$`)
-	f.Fuzz(func(t *testing.T, room string) {
-		if name := NameFor(room); !valid.MatchString(name) || len(name) > 64 {
-			t.Errorf("%q: %s", room, name)
-		}
-	})
-}
 
 func TestResources(t *testing.T) {
 	spec := Spec{Memory: 1 << 30, CPUs: 1.5, PIDs: 100}

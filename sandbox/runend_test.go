@@ -30,7 +30,7 @@ func TestRunInterrupted(t *testing.T) {
 	until(t, "it is followed", func() bool {
 		return strings.Contains(sh(t, container, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "tail -attached")
 	})
-	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := containers.Inspect(testPodman.with(t.Context()), container.ID, nil); err != nil {
@@ -52,7 +52,7 @@ func TestRunInterrupted(t *testing.T) {
 	if _, status := follow(t, container, "ended"); status.State != RunExited || status.Code != 5 {
 		t.Errorf("ended before: %+v", status)
 	}
-	if err := testPodman.Destroy(t.Context(), container.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	if _, status := follow(t, container, "r"); status.State != RunNone {

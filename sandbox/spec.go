@@ -15,7 +15,7 @@ import (
 type Spec struct {
 	// Room is the room ID on the label.
 	Room string
-	// Name is the container's name; "" = NameFor(Room).
+	// Name is the container's name; "" = NameFor(Room). If that belongs to another room, Ensure takes another one.
 	Name string
 	// VolumesOf is the room whose volumes are used; "" = Room. It differs after a room
 	// upgrade, when Room replaced that room.
@@ -51,7 +51,8 @@ type Spec struct {
 	// Version is the bot's version, for the label.
 	Version string
 
-	init string // the copy of boxinit on the host, "" = none: see initFile
+	init    string    // the copy of boxinit on the host, "" = none: see initFile
+	volumes [2]string // names of volumes: see volumesFor
 }
 
 // Labels on a container and on its volumes.
@@ -89,9 +90,8 @@ const (
 // need to change owners and users, nothing more.
 var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
 
-// volume names of a room.
-func workspaceVolume(room string) string { return "workspace-" + slug(room) }
-func homeVolume(room string) string      { return "home-" + slug(room) }
+// volumeKinds are what the names of a room's two volumes begin with: the one at workspace, and the one at homeDir.
+var volumeKinds = [2]string{"workspace-", "home-"}
 
 func (s Spec) volumesOf() string { return cmp.Or(s.VolumesOf, s.Room) }
 
@@ -116,8 +116,8 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g.LogConfiguration = &specgen.LogConfig{Driver: "k8s-file", Size: logBytes}
 	g.ImageVolumeMode = "ignore"
 	g.Volumes = []*specgen.NamedVolume{
-		{Name: workspaceVolume(s.volumesOf()), Dest: workspace},
-		{Name: homeVolume(s.volumesOf()), Dest: homeDir},
+		{Name: s.volumes[0], Dest: workspace},
+		{Name: s.volumes[1], Dest: homeDir},
 	}
 	if s.Gateway != "" {
 		g.Mounts = []rspec.Mount{{

@@ -67,7 +67,7 @@ func (p *Podman) VolumeRooms(ctx context.Context) (map[string]string, error) {
 }
 
 // Remove removes a room's container and, if volumesOf is not "", the volumes of that room, for good. Its range of user IDs
-// is free again then. What belongs to another room is left alone: ErrNameTaken.
+// is free again then. What belongs to another room is left alone: where that has the container's name, this one's has a longer one.
 func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error {
 	unlock, err := p.names.Lock(ctx, name)
 	if err != nil {
@@ -77,7 +77,9 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 	data, err := containers.Inspect(p.with(ctx), name, nil)
 	switch err = explain(err, "remove container", name); {
 	case err == nil:
-		if err := owned(data, room); err != nil {
+		if err := owned(data, room); err != nil && name != wholeName(room) {
+			return p.Remove(ctx, wholeName(room), room, volumesOf)
+		} else if err != nil {
 			return err
 		}
 		if err := p.remove(ctx, data.ID); err != nil {
@@ -97,8 +99,9 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 	}
 	p.slots.Lock()
 	defer p.slots.Unlock()
-	for _, volume := range []string{workspaceVolume(volumesOf), homeVolume(volumesOf)} {
-		if _, err := p.slotOf(ctx, volume, volumesOf); errors.Is(err, ErrNotFound) {
+	for _, kind := range volumeKinds {
+		volume, _, err := p.volumeOf(ctx, kind, volumesOf)
+		if errors.Is(err, ErrNotFound) {
 			continue
 		} else if err != nil {
 			return err

@@ -67,9 +67,9 @@ func (p *Podman) LastUse(name string) (last time.Time, busy bool) {
 	return time.Time{}, false
 }
 
-// StopUnused stops a container, unless it is in use or was used after since. It reports whether the container is
+// StopUnused stops a room's container, unless it is in use or was used after since. It reports whether the container is
 // stopped now. Like Stop, it keeps volumes and layer, and leaves a foreign container alone: ErrNameTaken.
-func (p *Podman) StopUnused(ctx context.Context, name string, since time.Time) (stopped bool, err error) {
+func (p *Podman) StopUnused(ctx context.Context, name, room string, since time.Time) (stopped bool, err error) {
 	unlock, err := p.names.Lock(ctx, name) // an Ensure that returns before has used it, one that comes later starts it again
 	if err != nil {
 		return false, err
@@ -78,7 +78,7 @@ func (p *Podman) StopUnused(ctx context.Context, name string, since time.Time) (
 	if last, busy := p.LastUse(name); busy || last.After(since) {
 		return false, nil
 	}
-	if err := p.stop(ctx, name); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := p.stop(ctx, name, room); err != nil && !errors.Is(err, ErrNotFound) {
 		return false, err
 	}
 	return true, nil

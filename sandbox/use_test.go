@@ -13,7 +13,7 @@ func TestStopUnused(t *testing.T) {
 	sh(t, container, "echo kept > /etc/kept; echo kept > /workspace/kept")
 	stop := func(since time.Time) bool {
 		t.Helper()
-		stopped, err := testPodman.StopUnused(t.Context(), container.Name, since)
+		stopped, err := testPodman.StopUnused(t.Context(), container.Name, container.Room, since)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestStopUnused(t *testing.T) {
 	if got := sh(t, again, "cat /etc/kept /workspace/kept"); got != "kept\nkept" {
 		t.Errorf("files afterwards: %q", got)
 	}
-	if stopped, err := testPodman.StopUnused(t.Context(), "sandbox-nobody-00000000", time.Now()); err != nil || !stopped {
+	if stopped, err := testPodman.StopUnused(t.Context(), "sandbox-nobody-00000000", "!nobody", time.Now()); err != nil || !stopped {
 		t.Errorf("a container that does not exist: %v, %v", stopped, err)
 	}
 }

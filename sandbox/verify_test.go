@@ -128,10 +128,11 @@ func weakly(t *testing.T, spec Spec, lose func(*specgen.SpecGenerator)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot, err := p.volumesFor(t.Context(), spec.Room)
+	names, slot, err := p.volumesFor(t.Context(), spec.Room)
 	if err != nil {
 		t.Fatal(err)
 	}
+	spec.volumes = names
 	limits, err := spec.resources(hostOf(t))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/specgen"
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
+
+	"matrix-tui/state/roomname"
 )
 
 // labelHelper marks the containers that copy volumes. They have no room label, so that
@@ -19,8 +21,8 @@ const labelHelper = "io.matrix-tui.helper"
 
 // HasVolumes reports whether at least one of the room's volumes exists on this host.
 func (p *Podman) HasVolumes(ctx context.Context, room string) (bool, error) {
-	for _, name := range []string{workspaceVolume(room), homeVolume(room)} {
-		_, err := p.slotOf(ctx, name, room)
+	for _, kind := range volumeKinds {
+		_, _, err := p.volumeOf(ctx, kind, room)
 		if err == nil {
 			return true, nil
 		}
@@ -104,11 +106,11 @@ func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(i
 	if err != nil {
 		return err
 	}
-	slot, err := p.volumesFor(ctx, room)
+	names, slot, err := p.volumesFor(ctx, room)
 	if err != nil {
 		return err
 	}
-	spec := Spec{Room: room, Name: "copy-" + slug(room), Image: image}
+	spec := Spec{Room: room, Name: "copy-" + roomname.Whole(room), Image: image, volumes: names}
 	g := spec.generator(imageID, slot, &rspec.LinuxResources{})
 	for _, v := range g.Volumes {
 		v.Options = []string{mode}

@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
+
+	"matrix-tui/state/roomname"
 )
 
 // realImage is the product's image, because the tar of the tests' image is too limited.
@@ -72,7 +74,7 @@ mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /roo
 		t.Errorf("half an archive: %v", err)
 	}
 	for _, room := range []string{from, to} {
-		if _, err := containers.Inspect(p.with(ctx), "copy-"+slug(room), nil); !errors.Is(explain(err, "inspect", room), ErrNotFound) {
+		if _, err := containers.Inspect(p.with(ctx), "copy-"+roomname.Whole(room), nil); !errors.Is(explain(err, "inspect", room), ErrNotFound) {
 			t.Errorf("the helper container of %s still exists: %v", room, err)
 		}
 	}

@@ -112,12 +112,12 @@ func (s *Store) Redact(ctx context.Context, room, event string) error {
 	})
 }
 
-// Redact removes what a message said from a container's transcript.
-func (t *Transcripts) Redact(name, event string) error {
-	return t.each(name, "redact message in transcript", func(part string) error { return t.redact(part, event) })
+// Redact removes what a message said from a room's transcript.
+func (t *Transcripts) Redact(room, event string) error {
+	return t.each(room, "redact message in transcript", func(part string) error { return t.redact(part, room, event) })
 }
 
-func (t *Transcripts) redact(path, event string) error {
+func (t *Transcripts) redact(path, room, event string) error {
 	data, err := readEnd(path, t.max+maxLine)
 	if err != nil || !bytes.Contains(data, encodeJSON(event)) {
 		return err
@@ -126,7 +126,7 @@ func (t *Transcripts) redact(path, event string) error {
 	found := false
 	for text := range bytes.Lines(data) {
 		var line Line
-		if json.Unmarshal(text, &line) == nil && line.Event == event && (line.Kind == KindBegin || line.Kind == KindUser) && line.Text != Deleted {
+		if json.Unmarshal(text, &line) == nil && line.Event == event && (line.Room == room || line.Room == "") && (line.Kind == KindBegin || line.Kind == KindUser) && line.Text != Deleted {
 			line.Text, found = Deleted, true
 			text = line.encode()
 		}

@@ -37,9 +37,9 @@ func (s *Store) RemoveRoom(ctx context.Context, room string) error {
 	})
 }
 
-// Remove removes a container's transcript. A missing one is no error.
-func (t *Transcripts) Remove(name string) error {
-	return t.each(name, "remove transcript", func(part string) error {
+// Remove removes a room's transcript. A missing one is no error.
+func (t *Transcripts) Remove(room string) error {
+	return t.each(room, "remove transcript", func(part string) error {
 		crash.Count("remove transcript")
 		if err := os.Remove(part); !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -48,11 +48,11 @@ func (t *Transcripts) Remove(name string) error {
 	})
 }
 
-// each calls do for the files of a container's transcript, the older one first.
-func (t *Transcripts) each(name, what string, do func(path string) error) error {
+// each calls do for the files of a room's transcript, the older one first.
+func (t *Transcripts) each(room, what string, do func(path string) error) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	path, err := t.path(name)
+	path, err := t.path(room)
 	if err != nil {
 		return err
 	}

@@ -45,12 +45,12 @@ func TestRemoveTranscript(t *testing.T) {
 	must(t, err)
 	must(t, transcripts.Begin("sandbox-a", "$1", "hello"))
 	must(t, transcripts.Begin("sandbox-b", "$1", "hello"))
-	must(t, os.WriteFile(filepath.Join(dir, "transcripts", "sandbox-a.jsonl.1"), nil, 0o600))
+	must(t, os.WriteFile(fileOf(filepath.Join(dir, "transcripts"), "sandbox-a")+".1", nil, 0o600))
 	must(t, transcripts.Remove("sandbox-a"))
 	must(t, transcripts.Remove("sandbox-a"))
 	left, err := os.ReadDir(filepath.Join(dir, "transcripts"))
 	must(t, err)
-	if len(left) != 1 || left[0].Name() != "sandbox-b.jsonl" {
+	if len(left) != 1 || left[0].Name() != filepath.Base(fileOf(dir, "sandbox-b")) {
 		t.Errorf("left: %v", left)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"syscall"
 	"time"
@@ -15,9 +14,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/state/roomname"
 )
 
-// MaxTranscript is the size at which a transcript is moved to .1, in bytes; an older .1 is replaced. So a container's
+// MaxTranscript is the size at which a transcript is moved to .1, in bytes; an older .1 is replaced. So a room's
 // transcripts take at most twice that.
 const MaxTranscript = 32 << 20
 
@@ -26,19 +26,20 @@ const MaxTranscript = 32 << 20
 const searched = 4 << 20
 
 // Transcripts are the files transcripts/<container>.jsonl in the state directory: the conversation and the tool calls
-// in each container, one line each, with a begin and an end line around each task. Lines are only appended. All methods
-// can be called from any goroutine.
+// in each room, one line each, with a begin and an end line around each task. Each line names its room, and counts only
+// there, whatever the file is called. Lines are only appended. All methods can be called from any goroutine.
 type Transcripts struct {
-	dir  string
-	max  int64
-	log  zerolog.Logger
-	lock sync.Mutex
+	dir   string
+	max   int64
+	log   zerolog.Logger
+	lock  sync.Mutex
+	paths map[string]string // by room
 }
 
 // OpenTranscripts opens the transcripts of the state directory dir; it creates their folder, dir/transcripts, if it is
 // missing.
 func OpenTranscripts(dir string, log zerolog.Logger) (*Transcripts, error) {
-	t := &Transcripts{dir: filepath.Join(dir, "transcripts"), max: MaxTranscript, log: log}
+	t := &Transcripts{dir: filepath.Join(dir, "transcripts"), max: MaxTranscript, log: log, paths: map[string]string{}}
 	if err := makeDir(t.dir); err != nil {
 		return nil, err
 	}
@@ -48,37 +49,37 @@ func OpenTranscripts(dir string, log zerolog.Logger) (*Transcripts, error) {
 // Begin records that a task starts; the line is on disk when it returns. text is the user's request. If there is
 // already such a line, it writes nothing, unless that was more than 4 MiB ago: then there are two begin lines, which
 // HistoryFrom treats as one.
-func (t *Transcripts) Begin(name, event, text string) error {
-	return t.once(name, Line{Kind: KindBegin, Event: event, Text: text})
+func (t *Transcripts) Begin(room, event, text string) error {
+	return t.once(room, Line{Kind: KindBegin, Event: event, Text: text})
 }
 
 // End records that a task has ended; the line is on disk when it returns. If there is already such a line, it writes
 // nothing.
-func (t *Transcripts) End(name, event, outcome string) error {
-	return t.once(name, Line{Kind: KindEnd, Event: event, Outcome: outcome})
+func (t *Transcripts) End(room, event, outcome string) error {
+	return t.once(room, Line{Kind: KindEnd, Event: event, Outcome: outcome})
 }
 
-// Append adds a line. A zero Time becomes now. The system has the line when Append returns; it is on disk with the next
+// Append adds a line to a room's transcript. A zero Time becomes now. The system has the line when Append returns; it is on disk with the next
 // Begin or End.
-func (t *Transcripts) Append(name string, line Line) error {
+func (t *Transcripts) Append(room string, line Line) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return t.add(name, line, false)
+	return t.add(room, line, false)
 }
 
 // HasEnd reports whether the task has an end line.
-func (t *Transcripts) HasEnd(name, event string) (bool, error) {
+func (t *Transcripts) HasEnd(room, event string) (bool, error) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return t.has(name, KindEnd, event, math.MaxInt64)
+	return t.has(room, KindEnd, event, math.MaxInt64)
 }
 
-// Load reads a container's transcript, oldest line first. torn says that the last line was incomplete (a crash); it is
+// Load reads a room's transcript, oldest line first. torn says that the last line was incomplete (a crash); it is
 // cut off the file. A missing transcript has no lines.
-func (t *Transcripts) Load(name string) (lines []Line, torn bool, err error) {
+func (t *Transcripts) Load(room string) (lines []Line, torn bool, err error) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	path, err := t.path(name)
+	path, err := t.path(room)
 	if err != nil {
 		return nil, false, err
 	}
@@ -96,30 +97,50 @@ func (t *Transcripts) Load(name string) (lines []Line, torn bool, err error) {
 		}
 		lines = append(lines, more...)
 	}
-	return lines, torn, nil
+	return linesOf(room, lines), torn, nil
 }
 
-var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`)
-
-func (t *Transcripts) path(name string) (string, error) {
-	if !nameRule.MatchString(name) {
-		return "", fmt.Errorf("transcript %q: not a container name", name)
+// path returns the file of a room's transcript: the one with its short name, or that with its whole one if another room has
+// begun the first.
+func (t *Transcripts) path(room string) (string, error) {
+	if path := t.paths[room]; path != "" {
+		return path, nil
 	}
-	return filepath.Join(t.dir, name+".jsonl"), nil
+	if room == "" {
+		return "", errors.New("transcript without a room")
+	}
+	path, whole := t.file(roomname.Short(room)), t.file(roomname.Whole(room))
+	switch owner, err := begunBy(path); {
+	case err != nil:
+		return "", explain(err, path)
+	case owner == room:
+		whole = path
+	case owner == "" && !present(whole) && !present(whole+".1"):
+		return path, nil // not remembered: another room may begin it
+	}
+	if t.paths != nil {
+		t.paths[room] = whole
+	}
+	return whole, nil
 }
 
-func (t *Transcripts) once(name string, line Line) error {
+func (t *Transcripts) file(name string) string {
+	return filepath.Join(t.dir, "sandbox-"+name+".jsonl")
+}
+
+func (t *Transcripts) once(room string, line Line) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if there, err := t.has(name, line.Kind, line.Event, searched); there || err != nil {
+	if there, err := t.has(room, line.Kind, line.Event, searched); there || err != nil {
 		return err
 	}
-	return t.add(name, line, true)
+	return t.add(room, line, true)
 }
 
 // add appends one line.
-func (t *Transcripts) add(name string, line Line, sync bool) error {
-	path, err := t.path(name)
+func (t *Transcripts) add(room string, line Line, sync bool) error {
+	line.Room = room
+	path, err := t.path(room)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/roomname"
 )
 
 func openTranscripts(t testing.TB) (*Transcripts, string) {
@@ -20,6 +22,11 @@ func openTranscripts(t testing.TB) (*Transcripts, string) {
 	tr, err := OpenTranscripts(dir, zerolog.Nop())
 	must(t, err)
 	return tr, filepath.Join(dir, "transcripts")
+}
+
+// fileOf returns the file of a room's transcript that has its short name.
+func fileOf(dir, room string) string {
+	return filepath.Join(dir, "sandbox-"+roomname.Short(room)+".jsonl")
 }
 
 var ignoreTime = cmpopts.IgnoreFields(Line{}, "Time")
@@ -46,10 +53,10 @@ func TestTranscript(t *testing.T) {
 	lines, torn, err := tr.Load("box")
 	must(t, err)
 	want := []Line{
-		{Kind: KindBegin, Event: "$1", Text: "write a prime checker"},
-		{Kind: KindTool, Event: "$1", Tool: "write_file", Text: "utils.py\n\"x\""},
-		{Kind: KindEnd, Event: "$1", Outcome: "completed"},
-		{Kind: KindBegin, Event: "$2", Text: "next"},
+		{Kind: KindBegin, Room: "box", Event: "$1", Text: "write a prime checker"},
+		{Kind: KindTool, Room: "box", Event: "$1", Tool: "write_file", Text: "utils.py\n\"x\""},
+		{Kind: KindEnd, Room: "box", Event: "$1", Outcome: "completed"},
+		{Kind: KindBegin, Room: "box", Event: "$2", Text: "next"},
 	}
 	if diff := cmp.Diff(want, lines, ignoreTime); diff != "" || torn {
 		t.Error(torn, diff)
@@ -57,7 +64,7 @@ func TestTranscript(t *testing.T) {
 	if !lines[1].Time.Equal(at) || time.Since(lines[0].Time) > time.Minute {
 		t.Errorf("times %v, %v", lines[0].Time, lines[1].Time)
 	}
-	info, err := os.Stat(filepath.Join(dir, "box.jsonl"))
+	info, err := os.Stat(fileOf(dir, "box"))
 	must(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %o", info.Mode().Perm())
@@ -67,23 +74,11 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-func TestTranscriptNames(t *testing.T) {
-	tr, _ := openTranscripts(t)
-	for _, name := range []string{"", ".", "..", "../x", "a/b", ".hidden", "a\x00", strings.Repeat("a", 201), "a\n"} {
-		if err := tr.Append(name, Line{Kind: KindNote}); err == nil {
-			t.Errorf("name %q was accepted", name)
-		}
-		if _, _, err := tr.Load(name); err == nil {
-			t.Errorf("name %q was loaded", name)
-		}
-	}
-}
-
 // An incomplete line is cut off, by Load and before anything is added; complete lines stay.
 func TestTornTranscript(t *testing.T) {
-	first := Line{Kind: KindBegin, Event: "$1", Text: "task"}.encode()
-	end := Line{Kind: KindEnd, Event: "$1", Outcome: "completed"}.encode()
-	long := Line{Kind: KindAssistant, Text: strings.Repeat("x", MaxText)}.encode()
+	first := Line{Kind: KindBegin, Room: "load", Event: "$1", Text: "task"}.encode()
+	end := Line{Kind: KindEnd, Room: "load", Event: "$1", Outcome: "completed"}.encode()
+	long := Line{Kind: KindAssistant, Room: "load", Text: strings.Repeat("x", MaxText)}.encode()
 	tests := map[string]struct {
 		file []byte
 		want int // complete lines
@@ -98,8 +93,9 @@ func TestTornTranscript(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			tr, dir := openTranscripts(t)
-			for _, file := range []string{"load.jsonl", "add.jsonl"} {
-				must(t, os.WriteFile(filepath.Join(dir, file), test.file, 0o600))
+			for _, room := range []string{"load", "add"} {
+				file := bytes.ReplaceAll(test.file, []byte(`"room":"load"`), []byte(`"room":"`+room+`"`))
+				must(t, os.WriteFile(fileOf(dir, room), file, 0o600))
 			}
 			if ended, err := tr.HasEnd("load", "$1"); ended || err != nil {
 				t.Errorf("half an end line counts: %v %v", ended, err)
@@ -157,7 +153,7 @@ func TestTranscriptBounds(t *testing.T) {
 // wherever it is.
 func TestTranscriptSearch(t *testing.T) {
 	tr, dir := openTranscripts(t)
-	path := filepath.Join(dir, "box.jsonl")
+	path := fileOf(dir, "box")
 	must(t, tr.Begin("box", "$1", "task"))
 	must(t, tr.End("box", "$1", "completed"))
 	must(t, os.Rename(path, path+".1"))
@@ -165,7 +161,7 @@ func TestTranscriptSearch(t *testing.T) {
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Error("a second begin line was written")
 	}
-	must(t, os.WriteFile(path, bytes.Repeat(Line{Kind: KindTool, Text: strings.Repeat("x", 1000)}.encode(), searched/1000), 0o600))
+	must(t, os.WriteFile(path, bytes.Repeat(Line{Kind: KindTool, Room: "box", Text: strings.Repeat("x", 1000)}.encode(), searched/1000), 0o600))
 	if ended, err := tr.HasEnd("box", "$1"); !ended || err != nil {
 		t.Errorf("ended %v, %v", ended, err)
 	}
@@ -179,11 +175,11 @@ func TestTranscriptSearch(t *testing.T) {
 
 func TestTranscriptSkipsForeignLines(t *testing.T) {
 	tr, dir := openTranscripts(t)
-	file := "no json\n\n[1]\n{}\n" + strings.Repeat("x", maxLine+5) + "\n" + string(Line{Kind: KindEnd, Event: "$1"}.encode())
-	must(t, os.WriteFile(filepath.Join(dir, "box.jsonl"), []byte(file), 0o600))
+	file := "no json\n\n[1]\n{}\n" + strings.Repeat("x", maxLine+5) + "\n" + string(Line{Kind: KindEnd, Room: "box", Event: "$1"}.encode())
+	must(t, os.WriteFile(fileOf(dir, "box"), []byte(file), 0o600))
 	lines, torn, err := tr.Load("box")
 	must(t, err)
-	if diff := cmp.Diff([]Line{{Kind: KindEnd, Event: "$1"}}, lines); diff != "" || torn {
+	if diff := cmp.Diff([]Line{{Kind: KindEnd, Room: "box", Event: "$1"}}, lines); diff != "" || torn {
 		t.Error(torn, diff)
 	}
 	if ended, err := tr.HasEnd("box", "$1"); !ended || err != nil {

@@ -3,14 +3,18 @@ package state
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
+	"time"
 
 	"matrix-tui/bot/crash"
 )
@@ -84,10 +88,47 @@ func readEnd(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// begunBy returns the room that the first line of a transcript names, "" if none does: earlier releases began with a line
+// that has none.
+func begunBy(path string) (room string, err error) {
+	named := func(text []byte) bool {
+		var line Line
+		if json.Unmarshal(text, &line) == nil {
+			room = line.Room
+		}
+		return room != ""
+	}
+	for _, part := range []string{path + ".1", path} {
+		if _, found, err := searchEnd(part, math.MaxInt64, named); found || err != nil {
+			return room, err
+		}
+	}
+	return "", nil
+}
+
+// linesOf returns the lines of a room. Where earlier releases have begun or ended a task, the line names no room: it belongs
+// to the one that all other lines of that task name.
+func linesOf(room string, lines []Line) []Line {
+	rooms := map[string]string{} // by event
+	for _, line := range lines {
+		if other, known := rooms[line.Event]; line.Room != "" && known && other != line.Room {
+			rooms[line.Event] = ""
+		} else if line.Room != "" && !known {
+			rooms[line.Event] = line.Room
+		}
+	}
+	return slices.DeleteFunc(lines, func(line Line) bool { return cmp.Or(line.Room, rooms[line.Event]) != room })
+}
+
+func present(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // has looks for a line of a kind that belongs to an event, in the newest limit
 // bytes.
-func (t *Transcripts) has(name, kind, event string, limit int64) (bool, error) {
-	path, err := t.path(name)
+func (t *Transcripts) has(room, kind, event string, limit int64) (bool, error) {
+	path, err := t.path(room)
 	if err != nil {
 		return false, err
 	}
@@ -95,7 +136,7 @@ func (t *Transcripts) has(name, kind, event string, limit int64) (bool, error) {
 	needle := encodeJSON(event)
 	ok := func(text []byte) bool {
 		var line Line
-		return bytes.Contains(text, needle) && json.Unmarshal(text, &line) == nil && line.Kind == kind && line.Event == event
+		return bytes.Contains(text, needle) && json.Unmarshal(text, &line) == nil && line.Kind == kind && line.Event == event && line.Room == room
 	}
 	for _, part := range []string{path, path + ".1"} {
 		size, found, err := searchEnd(part, limit, ok)
@@ -148,11 +189,11 @@ func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
 	}
 }
 
-// ReadTranscript reads the newest lines of a container's transcript, oldest first, from at most the last most bytes,
+// ReadTranscript reads the newest lines of a room's transcript, oldest first, from at most the last most bytes,
 // from another process: it takes no lock and repairs nothing. A missing transcript has no lines.
-func ReadTranscript(dir, name string, most int64) ([]Line, error) {
-	t := Transcripts{dir: filepath.Join(dir, "transcripts")}
-	path, err := t.path(name)
+func ReadTranscript(dir, room string, most int64) ([]Line, error) {
+	t := Transcripts{dir: filepath.Join(dir, TranscriptFolder)}
+	path, err := t.path(room)
 	if err != nil {
 		return nil, err
 	}
@@ -168,5 +209,19 @@ func ReadTranscript(dir, name string, most int64) ([]Line, error) {
 			break
 		}
 	}
-	return lines, nil
+	return linesOf(room, lines), nil
+}
+
+// Transcribed returns when a room's transcript was last written, from another process; zero if there is none.
+func Transcribed(dir, room string) time.Time {
+	t := Transcripts{dir: filepath.Join(dir, TranscriptFolder)}
+	path, err := t.path(room)
+	if err != nil {
+		return time.Time{}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }

@@ -107,7 +107,7 @@ func (k *Keeper) look(ctx context.Context) (excess int, err error) {
 }
 
 func (k *Keeper) stop(ctx context.Context, one container, why string) bool {
-	stopped, err := k.Podman.StopUnused(ctx, one.name, one.used)
+	stopped, err := k.Podman.StopUnused(ctx, one.name, one.room, one.used)
 	if err != nil && ctx.Err() == nil {
 		k.Log.Warn().Err(err).Str("room", one.room).Str("container", one.name).Msg("cannot stop a container")
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"matrix-tui/agent"
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
 )
@@ -63,11 +62,7 @@ func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
 func (m *Memory) transcribed(room string) (docs []memory.Document, err error) {
 	left := int64(maxRefill)
 	for _, one := range append([]string{room}, m.store.Predecessors(room)...) {
-		name := m.store.Container(one)
-		if name == "" {
-			name = sandbox.NameFor(one)
-		}
-		lines, err := state.ReadTranscript(m.dir, name, left)
+		lines, err := state.ReadTranscript(m.dir, one, left)
 		if err != nil {
 			return nil, err
 		}
@@ -88,9 +83,6 @@ func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.D
 	path, asked := "", ""
 	secrets := map[string][]string{} // that people gave as answers, by path
 	for _, line := range lines {
-		if line.Room != "" && line.Room != room {
-			continue
-		}
 		who := "user"
 		switch line.Kind {
 		case state.KindBegin:

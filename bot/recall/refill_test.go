@@ -7,7 +7,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
 )
@@ -21,13 +20,12 @@ func TestRefillAfterUpgrades(t *testing.T) {
 	}
 	said := map[string]string{"!a": "the ferry is green", "!b": "the otter is brown", "!c": "the walrus is grey", "!other": "the badger is striped"}
 	for room, text := range said {
-		name := sandbox.NameFor(room)
-		err := transcripts.Begin(name, "$"+room, "remember something")
+		err := transcripts.Begin(room, "$"+room, "remember something")
 		if err == nil {
-			err = transcripts.Append(name, state.Line{Kind: state.KindUser, Event: "$" + room, Text: text, Time: time.Now()})
+			err = transcripts.Append(room, state.Line{Kind: state.KindUser, Event: "$" + room, Text: text, Time: time.Now()})
 		}
 		if err == nil {
-			err = m.store.SetContainer(t.Context(), room, name)
+			err = m.store.SetContainer(t.Context(), room, "sandbox-"+room[1:])
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -66,6 +64,24 @@ func TestRefillAfterUpgrades(t *testing.T) {
 	for query, want := range map[string]int{"green ferry": 1, "brown otter": 1, "grey walrus": 1, "striped badger": 0} {
 		if n := found(query); n != want {
 			t.Errorf("%s: %d conversations, want %d", query, n, want)
+		}
+	}
+}
+
+// A room whose ID was chosen so that its container would have the name of another one's learns nothing from there.
+func TestRefillOfSameName(t *testing.T) {
+	m := newMemory(t)
+	transcripts, err := state.OpenTranscripts(m.dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := "!same:host40029.example", "!same:host40484.example"
+	if err := transcripts.Begin(one, "$1", "the ferry is green"); err != nil {
+		t.Fatal(err)
+	}
+	for room, want := range map[string]int{one: 1, other: 0} {
+		if docs, err := m.transcribed(room); len(docs) != want || err != nil {
+			t.Errorf("%s: %d conversations, want %d, %v", room, len(docs), want, err)
 		}
 	}
 }

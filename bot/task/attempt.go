@@ -178,7 +178,7 @@ func (a *attempt) claim(ctx context.Context) error {
 		rec.Deadline = time.Now().UTC().Add(rules.Timeout) // excludes the wait for a slot and the container
 		rec.Model = a.model
 		if rec.Attempt == 1 {
-			if err := env.Transcripts.Begin(env.Container(), rec.Event, t.text); err != nil {
+			if err := env.Transcripts.Begin(env.ID, rec.Event, t.text); err != nil {
 				return fmt.Errorf("begin transcript: %w", err)
 			}
 		}

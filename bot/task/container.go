@@ -60,7 +60,7 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	if container.Started {
 		e.Keeper.Started()
 	}
-	if name == "" {
+	if name != container.Name {
 		if err := e.Store.SetContainer(ctx, e.ID, container.Name); err != nil {
 			e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot save the container name yet")
 		}
@@ -81,7 +81,7 @@ func (e *Env) Retire(ctx context.Context) error {
 	if err != nil && !errors.Is(err, sandbox.ErrNameTaken) {
 		return fmt.Errorf("keep packages of container %s: %w", name, err)
 	}
-	if err := e.Podman.Destroy(ctx, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+	if err := e.Podman.Destroy(ctx, name, e.ID); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 		return fmt.Errorf("destroy container %s: %w", name, err)
 	}
 	return nil
@@ -113,7 +113,7 @@ func (a *attempt) status(ctx context.Context) (sandbox.RunStatus, error) {
 	}
 }
 
-// Container returns the name of the room's container and transcript.
+// Container returns the name of the room's container.
 func (e *Env) Container() string {
 	if name := e.Store.Container(e.ID); name != "" {
 		return name

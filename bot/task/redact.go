@@ -39,7 +39,7 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	if err := e.redactOld(ctx, ExecutionID(home, event)); err != nil {
 		return err
 	}
-	return e.Transcripts.Redact(e.Container(), event)
+	return e.Transcripts.Redact(e.ID, event)
 }
 
 // redactOld redacts an execution in state.json whose task is no longer in the journal.

@@ -16,15 +16,14 @@ func transcriptOf(t *Task) transcript { return transcript{t.env, t.rec.Event} }
 
 // add appends a line. The task continues if that fails.
 func (tr transcript) add(line state.Line) {
-	line.Room = tr.env.ID
-	if err := tr.env.Transcripts.Append(tr.env.Container(), line); err != nil {
+	if err := tr.env.Transcripts.Append(tr.env.ID, line); err != nil {
 		tr.env.Log.Warn().Err(err).Str("room", tr.env.ID).Msg("cannot write to the transcript")
 	}
 }
 
 // once appends the text of an event unless it is there already.
 func (tr transcript) once(kind, event, text string) {
-	lines, _, err := tr.env.Transcripts.Load(tr.env.Container())
+	lines, _, err := tr.env.Transcripts.Load(tr.env.ID)
 	if err != nil {
 		tr.env.Log.Warn().Err(err).Str("room", tr.env.ID).Msg("cannot read the transcript")
 		return
@@ -39,7 +38,7 @@ func (tr transcript) once(kind, event, text string) {
 
 // tools counts the task's tool calls in the transcript.
 func (tr transcript) tools() (count int, err error) {
-	lines, _, err := tr.env.Transcripts.Load(tr.env.Container())
+	lines, _, err := tr.env.Transcripts.Load(tr.env.ID)
 	if err != nil {
 		return 0, fmt.Errorf("read transcript: %w", err)
 	}
@@ -53,14 +52,13 @@ func (tr transcript) tools() (count int, err error) {
 
 // end appends the result and the end of the task unless they are there already.
 func (tr transcript) end(result, how string) error {
-	name := tr.env.Container()
-	ended, err := tr.env.Transcripts.HasEnd(name, tr.event)
+	ended, err := tr.env.Transcripts.HasEnd(tr.env.ID, tr.event)
 	if ended || err != nil {
 		return err
 	}
-	answered := state.Line{Kind: state.KindAssistant, Room: tr.env.ID, Event: tr.event, Text: result}
-	if err := tr.env.Transcripts.Append(name, answered); err != nil {
+	answered := state.Line{Kind: state.KindAssistant, Event: tr.event, Text: result}
+	if err := tr.env.Transcripts.Append(tr.env.ID, answered); err != nil {
 		return err
 	}
-	return tr.env.Transcripts.End(name, tr.event, how)
+	return tr.env.Transcripts.End(tr.env.ID, tr.event, how)
 }

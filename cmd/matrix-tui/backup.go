@@ -18,6 +18,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/roomname"
 	"matrix-tui/state/sentence"
 )
 
@@ -245,7 +246,7 @@ func (b *backup) volumeNames(ctx context.Context) (map[string]string, error) {
 			return nil, fmt.Errorf("look for the volumes of %s: %w", room, err)
 		}
 		if there {
-			names[sandbox.NameFor(room)] = room
+			names["sandbox-"+roomname.Whole(room)] = room
 		}
 	}
 	return names, nil

@@ -95,7 +95,7 @@ func (p *pieces) flush() error {
 }
 
 // memberName matches the allowed names of members; nothing else is extracted.
-var memberName = regexp.MustCompile(`^(manifest\.json|SHA256SUMS|state/((transcripts|memory)/)?[A-Za-z0-9._][A-Za-z0-9 ._@+-]{0,254}|volumes/sandbox-[A-Za-z0-9-]{1,60}/([0-9]{6,9}|end))$`)
+var memberName = regexp.MustCompile(`^(manifest\.json|SHA256SUMS|state/((transcripts|memory)/)?[A-Za-z0-9._][A-Za-z0-9 ._@+-]{0,254}|volumes/sandbox-[A-Za-z0-9-]{1,120}/([0-9]{6,9}|end))$`)
 
 // errDamaged means that a backup was changed or truncated.
 var errDamaged = errors.New("the backup is damaged or incomplete; use another copy")

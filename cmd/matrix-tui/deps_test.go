@@ -72,6 +72,7 @@ var arrows = map[string][]string{
 	"state/memory":        {"state/pages", "workspace"},
 	"state/pages":         {},
 	"state/retry":         {},
+	"state/roomname":      {},
 	"state/sentence":      {},
 	"state/sqlitefile":    {},
 	"workspace":           {},
@@ -82,7 +83,7 @@ var arrows = map[string][]string{
 
 // leaves are the packages that every other one may import. They import nothing of
 // ours.
-var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage", "state/event", "state/keyed", "state/retry", "state/sentence", "state/sqlitefile"}
+var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage", "state/event", "state/keyed", "state/retry", "state/roomname", "state/sentence", "state/sqlitefile"}
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{

@@ -14,6 +14,7 @@ import (
 
 	"matrix-tui/bot/alert"
 	"matrix-tui/bot/capacity"
+	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/damage"
 )
@@ -97,6 +98,9 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 	say(checkPolicy(string(cfg.StateDir)))
 	say(checkIndexes(ctx, cfg))
 	say(checkMemory(cfg, "/proc/meminfo"))
+	if gateway.BehindNAT() && len(cfg.Deny) == 0 {
+		say(good("network: this host has no public IPv4 address of its own. If one leads to it, as behind 1:1 NAT, name it in SANDBOX_DENY: containers must not reach the host there. The bot knows it only if the homeserver sees it"))
+	}
 	say(checkWarm(cfg.WarmAgents, capacity.WarmAgents()))
 	if cfg.APIListen != "" {
 		limited, cancel := context.WithTimeout(ctx, checkTime)

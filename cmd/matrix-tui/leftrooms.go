@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -60,10 +59,7 @@ func leftRooms(ctx context.Context, cfg *Config, podman *sandbox.Podman, measuri
 	if err != nil {
 		return nil, err
 	}
-	left := findLeft(joined, store, slices.Collect(maps.Values(volumes)), func(name string) bool {
-		_, err := os.Stat(transcriptOf(dir, name))
-		return err == nil
-	})
+	left := findLeft(joined, store, slices.Collect(maps.Values(volumes)), func(room string) bool { return !state.Transcribed(dir, room).IsZero() })
 	if len(left) == 0 {
 		return nil, nil
 	}
@@ -86,9 +82,7 @@ func leftRooms(ctx context.Context, cfg *Config, podman *sandbox.Podman, measuri
 		if failed != nil {
 			l.Bytes = -1
 		}
-		if info, err := os.Stat(transcriptOf(dir, l.Container)); err == nil {
-			l.Last = info.ModTime()
-		}
+		l.Last = state.Transcribed(dir, l.Room)
 		if journal == nil {
 			continue
 		}
@@ -104,13 +98,9 @@ func leftRooms(ctx context.Context, cfg *Config, podman *sandbox.Podman, measuri
 	return left, err
 }
 
-func transcriptOf(dir, container string) string {
-	return filepath.Join(dir, "transcripts", container+".jsonl")
-}
-
 // findLeft returns the rooms of this bot that are not in joined. A room that is only on the label of a volume is this
 // bot's if it has a transcript: another bot on this host may use the same podman.
-func findLeft(joined []string, store *state.Store, labelled []string, hasTranscript func(container string) bool) (left []leftRoom) {
+func findLeft(joined []string, store *state.Store, labelled []string, hasTranscript func(room string) bool) (left []leftRoom) {
 	known := slices.Concat(store.Rooms(), slices.Collect(maps.Keys(store.Volumes())))
 	slices.Sort(known)
 	known = slices.Compact(known)
@@ -126,7 +116,7 @@ func findLeft(joined []string, store *state.Store, labelled []string, hasTranscr
 		left = append(left, one)
 	}
 	for _, room := range labelled {
-		if !slices.Contains(known, room) && users[room] == nil && hasTranscript(sandbox.NameFor(room)) {
+		if !slices.Contains(known, room) && users[room] == nil && hasTranscript(room) {
 			known = append(known, room) // it has two volumes
 			left = append(left, leftRoom{Room: room, Container: sandbox.NameFor(room), Volumes: room})
 		}
@@ -216,9 +206,9 @@ func removeLeft(ctx context.Context, cfg *Config, older time.Duration, w io.Writ
 		if err := podman.Remove(ctx, l.Container, l.Room, l.Volumes); err != nil {
 			return err
 		}
-		err := transcripts.Remove(l.Container)
+		err := transcripts.Remove(l.Room)
 		if l.Volumes != "" {
-			err = errors.Join(err, transcripts.Remove(sandbox.NameFor(l.Volumes))) // of the room that it replaced
+			err = errors.Join(err, transcripts.Remove(l.Volumes)) // of the room that it replaced
 		}
 		err = errors.Join(err, memory.Remove(dir, l.Room))
 		if err := errors.Join(err, store.RemoveRoom(ctx, l.Room)); err != nil { // last: until then it is listed

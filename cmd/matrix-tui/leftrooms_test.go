@@ -27,9 +27,9 @@ func TestFindLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ours := map[string]bool{sandbox.NameFor("!forgotten:x"): true, sandbox.NameFor("!old:x"): true, sandbox.NameFor("!older:x"): true}
+	ours := map[string]bool{"!forgotten:x": true, "!old:x": true, "!older:x": true}
 	labelled := []string{"!forgotten:x", "!forgotten:x", "!joined:x", "!left:x", "!old:x", "!old:x", "!older:x", "!another-bots:x"}
-	got := findLeft([]string{"!joined:x", "!new:x"}, store, labelled, func(name string) bool { return ours[name] })
+	got := findLeft([]string{"!joined:x", "!new:x"}, store, labelled, func(room string) bool { return ours[room] })
 	want := []leftRoom{
 		{Room: "!left:x", Container: "sandbox-l", Volumes: "!left:x"},
 		{Room: "!newer:x", Container: sandbox.NameFor("!newer:x"), Volumes: "!older:x"},

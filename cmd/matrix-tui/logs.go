@@ -146,14 +146,12 @@ func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) e
 // look returns the room's entries since a time, oldest first. hint says why the bot's
 // own log is missing.
 func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hint string, err error) {
-	if s.room.Container != "" {
-		lines, err := state.ReadTranscript(s.dir, s.room.Container, logsBytes)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, line := range lines {
-			found = append(found, transcriptEntry(line))
-		}
+	lines, err := state.ReadTranscript(s.dir, s.room.Room, logsBytes)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, line := range lines {
+		found = append(found, transcriptEntry(line))
 	}
 	journal, hint := s.journal(ctx, since)
 	found = slices.DeleteFunc(append(found, journal...), func(e entry) bool { return e.at.Before(since) })

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
 
@@ -43,6 +44,7 @@ func TestJournalEntries(t *testing.T) {
 {"__REALTIME_TIMESTAMP":"1767322984000000","MESSAGE":"{\"level\":\"warn\",\"room\":\"!other:x\",\"message\":\"told the room\"}"}
 {"__REALTIME_TIMESTAMP":"1767322985000000","MESSAGE":"{\"level\":\"info\",\"after_ms\":12,\"message\":\"ready\"}"}
 {"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"container\":\"sandbox-den\",\"message\":\"container cannot be used\"}"}
+{"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"room\":\"!other:x\",\"container\":\"sandbox-den\",\"message\":\"of a room with the same name\"}"}
 {"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":[123,34]}
 {"__REALTIME_TIMESTAMP":"x","MESSAGE":"{\"room\":\"!den:x\"}"}
 {"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":"Started matrix-tui.service"}
@@ -83,14 +85,14 @@ func TestLogsOfARoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 60 {
-		if err := transcripts.Append("sandbox-c", state.Line{Time: time.Unix(int64(i), 0), Kind: state.KindTool, Tool: "run", Text: fmt.Sprintf("step %d", i)}); err != nil {
+		if err := transcripts.Append("!c:x", state.Line{Time: time.Unix(int64(i), 0), Kind: state.KindTool, Tool: "run", Text: fmt.Sprintf("step %d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := transcripts.Append("sandbox-c", state.Line{Kind: state.KindAssistant, Text: "the key is " + hidden + "\n\x1b[31mred " + strings.Repeat("long ", 200)}); err != nil {
+	if err := transcripts.Append("!c:x", state.Line{Kind: state.KindAssistant, Text: "the key is " + hidden + "\n\x1b[31mred " + strings.Repeat("long ", 200)}); err != nil {
 		t.Fatal(err)
 	}
-	torn := filepath.Join(dir, "transcripts", "sandbox-c.jsonl")
+	torn := filepath.Join(dir, "transcripts", sandbox.NameFor("!c:x")+".jsonl")
 	if f, err := os.OpenFile(torn, os.O_APPEND|os.O_WRONLY, 0); err != nil {
 		t.Fatal(err)
 	} else if _, err := f.WriteString(`{"kind":"no`); err != nil || f.Close() != nil {
@@ -127,7 +129,7 @@ func TestLogsOfARoom(t *testing.T) {
 	go func() {
 		done <- logSource{dir: dir, unit: "none", room: roomLine{Room: "!c:x", Container: "sandbox-c"}}.print(ctx, out, 1, true)
 	}()
-	if err := transcripts.Append("sandbox-c", state.Line{Kind: state.KindEnd, Outcome: "came later"}); err != nil {
+	if err := transcripts.Append("!c:x", state.Line{Kind: state.KindEnd, Outcome: "came later"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {

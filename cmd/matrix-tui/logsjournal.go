@@ -80,7 +80,7 @@ func botLine(text string, room roomLine) (kind, said string, ok bool) {
 	}
 	message, _ := fields["message"].(string)
 	level, _ := fields["level"].(string)
-	here := fields["room"] == room.Room || room.Container != "" && (fields["container"] == room.Container || fields["box"] == room.Container) // "box" in entries of earlier releases
+	here := fields["room"] == room.Room || fields["room"] == nil && room.Container != "" && (fields["container"] == room.Container || fields["box"] == room.Container) // "box" in entries of earlier releases
 	if !here && !slices.Contains(alwaysTold, message) {
 		return "", "", false
 	}

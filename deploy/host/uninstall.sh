@@ -58,16 +58,20 @@ stop_unit() {
 }
 unit_seen() { systemctl -q is-enabled "$1" || systemctl -q is-active "$1"; }
 
+# containers_in FILE lists the containers in a state.json, and nothing that somebody has only said.
+containers_in() {
+	sed -n '/^  "containers": {$/,/^  }/p' "$1" 2>/dev/null | grep -oE '"sandbox-[A-Za-z0-9-]+",?$' | cut -d'"' -f2 | sort -u
+}
+
 # remove_containers SOCKET removes the containers in the bot's state, and the image; the rooms' volumes only with --purge.
 # Without a socket it uses root's podman.
 VOLUMES=()
 remove_containers() {
 	local name volume
 	export MATRIX_TUI_PODMAN=$1
-	for name in $(grep -oE '"sandbox-[A-Za-z0-9-]+"' "$HOME_DIR/state/state.json" 2>/dev/null | cut -d'"' -f2 | sort -u); do
+	for name in $(containers_in "$HOME_DIR/state/state.json"); do
 		ensure "removing the container $name" not podman container exists "$name" -- remove_container "$name"
-		for volume in "workspace-${name#sandbox-}" "home-${name#sandbox-}"; do
-			podman volume exists "$volume" 2>/dev/null || continue
+		for volume in $(podman volume ls --quiet 2>/dev/null | grep -E "^(workspace|home)-${name#sandbox-}[0-9a-f]*\$"); do
 			if [ "$PURGE" = yes ]; then ensure "removing the volume $volume" false -- podman volume rm "$volume"; else VOLUMES+=("$volume"); fi
 		done
 	done

@@ -27,15 +27,29 @@ const (
 	older
 )
 
-// ageOf compares the numbers of two releases; 0 is unknown.
+// ageOf compares the numbers of two releases of which neither is known to contain the other; 0 is unknown. One that is not
+// older may still be from a side branch.
 func ageOf(running, to int) age {
-	switch {
-	case running == 0 || to == 0 || running == to:
-		return unknown
-	case to > running:
-		return newer
+	if to > 0 && to < running {
+		return older
 	}
-	return older
+	return unknown
+}
+
+// age says how a commit of the source relates to the running release.
+func (u *Updater) age(ctx context.Context, m *mirror, commit string) (age, error) {
+	running := u.Running
+	if info, err := u.Base.Info(running); err == nil {
+		running = info.Commit
+	}
+	switch {
+	case m.contains(ctx, commit, running):
+		return newer, ctx.Err()
+	case m.contains(ctx, running, commit):
+		return older, ctx.Err()
+	}
+	number, err := m.number(ctx, commit)
+	return ageOf(u.number(ctx, m), number), err
 }
 
 // fetch brings the requested release to this host, under its name.
@@ -64,11 +78,9 @@ func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(str
 		return plan, err
 	}
 	plan.To, plan.Version = Short(commit), filepath.Base(name)
-	number, err := m.number(ctx, commit)
-	if err != nil {
+	if plan.Age, err = u.age(ctx, m, commit); err != nil {
 		return plan, err
 	}
-	plan.Age = ageOf(u.number(ctx, m), number)
 	if err := u.wanted(o, plan); err != nil {
 		return plan, err
 	}
@@ -103,14 +115,14 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, sa
 		return plan, err
 	}
 	plan.Version, plan.Subjects = info.Version, info.since(u.Running)
-	have, err := u.Base.Info(u.Running)
-	if plan.Age = ageOf(have.Number, info.Number); err == nil && plan.Age == unknown { // one of them was built by an earlier release
-		switch {
-		case info.knows(u.Running):
-			plan.Age = newer
-		case have.knows(plan.To):
-			plan.Age = older
-		}
+	have, _ := u.Base.Info(u.Running)
+	switch {
+	case info.knows(u.Running):
+		plan.Age = newer
+	case have.knows(plan.To):
+		plan.Age = older
+	default:
+		plan.Age = ageOf(have.Number, info.Number)
 	}
 	if err := u.wanted(o, plan); err != nil {
 		return plan, err

@@ -42,12 +42,12 @@ func TestOnlyNewer(t *testing.T) {
 	}
 }
 
-// The age is known from numbers, also if the source has lost the running release's commit.
+// That a release is older is known from numbers, also if the source has lost the running release's commit.
 func TestAge(t *testing.T) {
 	for _, c := range []struct {
 		running, to int
 		want        age
-	}{{0, 5, unknown}, {5, 0, unknown}, {5, 5, unknown}, {5, 6, newer}, {6, 5, older}} {
+	}{{0, 5, unknown}, {5, 0, unknown}, {5, 5, unknown}, {5, 6, unknown}, {6, 5, older}} {
 		if got := ageOf(c.running, c.to); got != c.want {
 			t.Errorf("%d to %d: %d, want %d", c.running, c.to, got, c.want)
 		}

@@ -19,6 +19,8 @@ const (
 	gitTime   = time.Minute
 	// maxSubjects bounds the list of changes in a message.
 	maxSubjects = 20
+	// maxHistory bounds the history of a release: an archive is newer than a release that it names.
+	maxHistory = 1000
 )
 
 // refName matches what may be requested: a branch, a tag, or the beginning of a commit; no expression, and nothing that
@@ -133,16 +135,22 @@ func (m *mirror) find(ctx context.Context, ref string, signed bool) (name, commi
 
 // history returns the ancestors of a commit, newest first.
 func (m *mirror) history(ctx context.Context, commit string) ([]Change, error) {
-	out, err := m.git(ctx, gitTime, "log", "--max-count=100", "--first-parent", "--format=%H %s", commit)
+	out, err := m.git(ctx, gitTime, "log", "--max-count="+strconv.Itoa(maxHistory), "--first-parent", "--format=%H %s", commit)
 	if err != nil {
 		return nil, fmt.Errorf("read history of %s: %w", Short(commit), err)
 	}
 	var changes []Change
-	for _, line := range lastLines(out, 100) {
+	for _, line := range lastLines(out, maxHistory) {
 		hash, subject, _ := strings.Cut(line, " ")
 		changes = append(changes, Change{hash, subject})
 	}
 	return changes, nil
+}
+
+// contains reports whether another commit is in the history of a commit. The source may not have one of them.
+func (m *mirror) contains(ctx context.Context, commit, other string) bool {
+	_, err := m.git(ctx, gitTime, "merge-base", "--is-ancestor", "--end-of-options", other, commit)
+	return err == nil
 }
 
 // number returns how many commits a commit has in its history, itself included.

@@ -75,7 +75,8 @@ func allowedSigners(text string) string {
 	return out.String()
 }
 
-// checkGit verifies the signature on a tag or a commit.
+// checkGit verifies the signature on a tag, or on a commit that was asked for by its ID. A branch or a tag without a signature
+// of its own would let the source choose among all commits that were ever signed.
 func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) error {
 	what, object := "verify-commit", commit
 	if strings.HasPrefix(name, "refs/tags/") {
@@ -92,6 +93,9 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 		"-c", "gpg.program=gpg", "-c", "gpg.x509.program=false", "-c", "gpg.minTrustLevel=undefined", what, object)
 	if err != nil {
 		return sentence.Newf(fmt.Errorf("verify %s: %w", object, err), "Release %s is not signed with the key in UPDATE_KEY: rejected.", Short(commit)).With(linesOf(err))
+	}
+	if what != "verify-tag" && name != "" {
+		return sentence.Newf(fmt.Errorf("%s is not a signed tag", name), "`%s` is not a signed tag: rejected. With UPDATE_KEY I take signed tags, and signed commits by their ID.", filepath.Base(name))
 	}
 	if what != "verify-tag" {
 		return nil

@@ -69,11 +69,33 @@ func (c *Config) allowed(to netip.AddrPort) bool {
 	return c.reachable(to.Addr())
 }
 
+// allowed is Config.allowed without this host's own public address.
+func (g *Gateway) allowed(to netip.AddrPort) bool {
+	own := g.own.Load()
+	return (own == nil || plain(to.Addr()) != *own) && g.cfg.allowed(to)
+}
+
+// Own closes a public address that leads to this host although no interface has it, as behind 1:1 NAT. It replaces the one
+// before.
+func (g *Gateway) Own(address netip.Addr) {
+	own := plain(address)
+	g.own.Store(&own)
+}
+
+// BehindNAT reports whether no interface of this host has a public IPv4 address. One may lead to it all the same.
+func BehindNAT() bool {
+	own, err := net.InterfaceAddrs()
+	return err == nil && !slices.ContainsFunc(own, func(a net.Addr) bool {
+		network, err := netip.ParsePrefix(a.String())
+		return err == nil && network.Addr().Is4() && public(network.Addr())
+	})
+}
+
 // control is asked by the dialer about each address a name turned out to be, so that what is judged is what is
 // dialled.
 func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
-	if err != nil || !g.cfg.allowed(ap) {
+	if err != nil || !g.allowed(ap) {
 		return errNotPublic
 	}
 	return nil

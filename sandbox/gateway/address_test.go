@@ -94,6 +94,24 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+// Behind 1:1 NAT, no interface has the host's public address.
+func TestOwn(t *testing.T) {
+	g := New(Config{Dir: t.TempDir()})
+	g.Own(netip.MustParseAddr("8.8.4.4"))
+	g.Own(netip.MustParseAddr("::ffff:8.8.8.8"))
+	for address, closed := range map[string]bool{
+		"8.8.8.8:80": true, "[::ffff:8.8.8.8]:443": true, "[64:ff9b::808:808]:443": true, "8.8.4.4:443": false, "8.8.8.9:443": false, "10.0.0.1:443": true,
+	} {
+		if err := g.control("tcp", address, nil); (err != nil) != closed {
+			t.Errorf("%s: %v", address, err)
+		}
+		host := netip.MustParseAddrPort(address).Addr().String()
+		if to, err := g.judge(t.Context(), net.JoinHostPort(host, "443")); (err != nil) != closed {
+			t.Errorf("through a proxy, %s: %v, %v", address, to, err)
+		}
+	}
+}
+
 // Production configuration has no way around the rule.
 func TestRuleIsTheDefault(t *testing.T) {
 	g := New(Config{Dir: t.TempDir()})

@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -70,6 +69,7 @@ type Gateway struct {
 	cfg     Config
 	model   *http.Transport
 	proxies func(*url.URL) (*url.URL, error) // of the host
+	own     atomic.Pointer[netip.Addr]       // see Own
 
 	mu     sync.Mutex
 	doors  map[string]*door
@@ -189,12 +189,6 @@ func (g *Gateway) Renew(room string) error {
 	return err
 }
 
-// dir is the path of a room's directory.
-func (g *Gateway) dir(room string) string {
-	sum := sha256.Sum256([]byte(room))
-	return filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
-}
-
 // open is Open. The caller holds the lock.
 func (g *Gateway) open(room string) (dir string, err error) {
 	if g.closed {
@@ -203,7 +197,7 @@ func (g *Gateway) open(room string) (dir string, err error) {
 	dir = g.dir(room)
 	// Nobody else on this host may reach the sockets: who can connect to one uses the model as the room does. The
 	// container mounts its own directory, so that must stay the same one; root in the container is another user here.
-	if err := errors.Join(makeDir(g.cfg.Dir, 0o700), makeDir(dir, 0o755)); err != nil {
+	if err := errors.Join(makeDir(g.cfg.Dir, 0o700), makeDir(dir, 0o755), mark(dir, room)); err != nil {
 		return "", err
 	}
 	if old := g.doors[room]; old != nil {
@@ -225,17 +219,6 @@ func (g *Gateway) open(room string) (dir string, err error) {
 	}
 	g.doors[room] = g.serve(room, ln, g.usage[room])
 	return dir, nil
-}
-
-// makeDir creates a directory, and sets the permissions of one that exists.
-func makeDir(path string, mode os.FileMode) error {
-	if err := os.MkdirAll(path, mode); err != nil {
-		return fmt.Errorf("create gateway directory: %w", err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		return fmt.Errorf("set permissions of gateway directory: %w", err)
-	}
-	return nil
 }
 
 // Shut ends the room's service at once and closes its connections. The directory is

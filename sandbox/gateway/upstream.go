@@ -74,7 +74,7 @@ func (g *Gateway) judge(ctx context.Context, address string) ([]string, error) {
 	var allowed []string
 	for _, ip := range found {
 		to, err := netip.ParseAddrPort(net.JoinHostPort(ip.Unmap().String(), port))
-		if err == nil && g.cfg.allowed(to) {
+		if err == nil && g.allowed(to) {
 			allowed = append(allowed, to.String())
 		}
 	}

@@ -58,7 +58,7 @@ func Ensure(t *testing.T, podman *sandbox.Podman, spec sandbox.Spec) *sandbox.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { remove(t, podman, container.Name) })
+	t.Cleanup(func() { remove(t, podman, container) })
 	return container
 }
 
@@ -71,13 +71,13 @@ func Skip(t *testing.T, why error) {
 	t.Skip("NOT TESTED with the real parts: ", why)
 }
 
-func remove(t *testing.T, podman *sandbox.Podman, name string) {
+func remove(t *testing.T, podman *sandbox.Podman, container *sandbox.Container) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if err := podman.Destroy(ctx, name); err != nil {
+	if err := podman.Destroy(ctx, container.Name, container.Room); err != nil {
 		t.Error(err)
 	}
-	slug := strings.TrimPrefix(name, "sandbox-")
+	slug := strings.TrimPrefix(container.Name, "sandbox-")
 	rm := exec.CommandContext(ctx, "podman", "--url", "unix://"+podman.Socket(), "volume", "rm", "--force", "workspace-"+slug, "home-"+slug)
 	if out, err := rm.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)

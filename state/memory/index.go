@@ -134,8 +134,11 @@ func (x *Index) prepare(ctx context.Context, unclean bool) error {
 	}
 	var room string
 	err := x.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'room'").Scan(&room)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && room != x.room || isMissing(err) {
-		return fmt.Errorf("%w: it is not the index of this room", damage.Err)
+	if errors.Is(err, sql.ErrNoRows) || isMissing(err) {
+		return fmt.Errorf("%w: it is not the index of a room", damage.Err)
+	}
+	if err == nil && room != x.room {
+		return errors.New("it is the index of another room") // not damaged: its notes must not be saved into this one's
 	}
 	if err != nil {
 		return err
