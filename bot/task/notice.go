@@ -49,7 +49,7 @@ func (p *progress) show() (panicked bool) {
 		tick.Reset(editEvery)
 	}
 	typed := p.showTyping(time.Time{}, false)
-	hidden := p.posted && len(p.started) > 0 // clients hide the typing indicator of who has just sent something
+	hidden := p.hidden
 	for edited, shown := time.Now(), ""; ; {
 		select {
 		case <-tick.C:

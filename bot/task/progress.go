@@ -16,6 +16,7 @@ type progress struct {
 	started []Message // sent with the notice or, if the task was queued, when it starts
 	notice  Message   // without its text
 	posted  bool      // it is queued; only run uses this
+	hidden  bool      // clients hide the typing indicator, because something else has come; likewise
 	fits    func(string) bool
 	life    context.Context // cancelled when the bot stops
 	since   time.Time
@@ -48,8 +49,9 @@ const (
 func queuedText(note string) string { return "⏳ Queued: " + note + " …" }
 
 // showProgress shows that the task runs until stop: with the typing indicator at once, and with a reaction and a notice when
-// it has run for noticeAfter. If the task waits for something, the notice comes at once, and is not edited before resume,
-// unless it waits for something else: hundreds of queued rooms would overload the homeserver.
+// it has run for noticeAfter. If it was queued, the reaction comes at once. If it waits for something, the notice comes at
+// once, and is not edited before resume, unless it waits for something else: hundreds of queued rooms would overload the
+// homeserver.
 func showProgress(ctx, life context.Context, t *Task, waits string) (*progress, error) {
 	since := t.rec.Begun
 	if since.IsZero() {
@@ -59,14 +61,18 @@ func showProgress(ctx, life context.Context, t *Task, waits string) (*progress, 
 	if err != nil {
 		return nil, err
 	}
+	queued, err := t.said(ctx, t.Voice().Queued().Txn)
+	if err != nil {
+		return nil, err
+	}
 	p := &progress{
-		env: t.env, started: t.Voice().started(), notice: t.Voice().notice(""), posted: posted, fits: t.env.Room.Fits, life: life,
-		since: since, waits: waits, changed: !t.rec.Due.At.IsZero(), done: make(chan struct{}),
+		env: t.env, started: t.Voice().started(), notice: t.Voice().notice(""), posted: posted, hidden: posted || queued,
+		fits: t.env.Room.Fits, life: life, since: since, waits: waits, changed: !t.rec.Due.At.IsZero(), done: make(chan struct{}),
 	}
 	switch {
 	case waits != "":
 		err = p.post(ctx, queuedText(waits))
-	case posted:
+	case p.hidden: // otherwise the reaction comes with the notice
 		err = t.env.Room.Queue(ctx, p.started...)
 	}
 	if err != nil {

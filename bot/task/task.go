@@ -240,14 +240,19 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 
 // noticed reports whether the room has the notice after the newest answer, or will have it.
 func (t *Task) noticed(ctx context.Context) (bool, error) {
-	notice, err := t.env.Journal.Message(ctx, noticeTxn(t.rec.Key, len(t.exec.Answers)))
+	return t.said(ctx, noticeTxn(t.rec.Key, len(t.exec.Answers)))
+}
+
+// said reports whether the room has a message of the task, or will have it.
+func (t *Task) said(ctx context.Context, txn string) (bool, error) {
+	m, err := t.env.Journal.Message(ctx, txn)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look up notice: %w", err)
+		return false, fmt.Errorf("look up message %s: %w", txn, err)
 	}
-	return notice.Status != state.Refused, nil
+	return m.Status != state.Refused, nil
 }
 
 const deletedEarly = "The message was deleted before the task started."
