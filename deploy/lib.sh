@@ -76,13 +76,15 @@ at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; 
 # installed go, one that it downloads itself, or one that Debian's downloads.
 need_go() {
 	local want
-	want=$(cat "$ROOT/go.mod" "$DEPLOY/homeserver/go.mod" 2>/dev/null | sed -n 's/^toolchain go//p' | sort -V | tail -n 1) || true # a release has the second alone
+	want=$(wanted_go)
 	use_go "$want" && return
 	need_packages golang-go ca-certificates
 	use_go "$want" && return
 	step "downloading Go $want (the installed version is too old)" "Install Go $want or later in /usr/local/go (see https://go.dev/doc/install), then run this again." fetch_go "$want"
 	use_go "$want" || die "the downloaded Go does not run." "Install Go $want or later in /usr/local/go (see https://go.dev/doc/install), then run this again."
 }
+# wanted_go prints that version. A release has the second file alone.
+wanted_go() { { cat "$ROOT/go.mod" "$DEPLOY/homeserver/go.mod" 2>/dev/null || true; } | sed -n 's/^toolchain go//p' | sort -V | tail -n 1; }
 use_go() {
 	local dir have
 	for dir in "$(dirname "$(command -v go || echo /nowhere/go)")" "$CACHE/go/bin" /usr/local/go/bin; do

@@ -179,6 +179,17 @@ case $(command -v go) in "$PWD/installed/go") echo "installed ${GOTOOLCHAIN:-}" 
 	}
 }
 
+// TestBotHasGo checks when the installer replaces the compiler of the bot's updates.
+func TestBotHasGo(t *testing.T) {
+	for have, want := range map[string]string{"": "no", "go1.26.0": "no", "go1.26.9": "no", "go1.26.11": "yes", "go1.27.0": "yes"} {
+		out, errs, ok := bash(t, parts+`HOME_DIR=$PWD; [ -z "$have" ] || { mkdir -p cache/go; printf '%s\ntime 2026\n' "$have" >cache/go/VERSION; }
+if bot_has_go 1.26.11; then echo yes; else echo no; fi; [ -n "$(wanted_go)" ]`, "have="+have)
+		if !ok || out != want+"\n" {
+			t.Errorf("%q: %q, not %q; %s", have, out, want, errs)
+		}
+	}
+}
+
 // TestVersionSBOM prints what a release is made of, and says what cannot be listed.
 func TestVersionSBOM(t *testing.T) {
 	if got := play(t, t.Context(), nil, "version", "-sbom"); got.code != 1 || !strings.Contains(got.stderr, "not in a release") {

@@ -55,7 +55,7 @@ need_update_tools() {
 	packages git openssh-client
 	[ -z "${A[UPDATE_KEY]:-}" ] || check_key "${A[UPDATE_KEY]}"
 	[[ ${A[UPDATE_SOURCE]} != archive+* ]] || return 0
-	if [ ! -x /usr/local/go/bin/go ] && [ ! -x "$HOME_DIR/cache/go/bin/go" ] && changing "installing a Go compiler for the bot's updates"; then
+	if [ ! -x /usr/local/go/bin/go ] && ! bot_has_go "$(wanted_go)" && changing "installing a Go compiler for the bot's updates"; then
 		need_go
 		[ ! -d "$CACHE/go" ] || step "copying the Go compiler to $HOME_DIR/cache" "Free some space on the disk of $HOME_DIR." copy_go
 	fi
@@ -70,7 +70,11 @@ check_key() {
 	! grep -q 'BEGIN PGP' "$file" 2>/dev/null || packages gpg
 }
 
+# bot_has_go WANT says whether the bot's own compiler is at least that one, without running what belongs to the bot.
+bot_has_go() { at_least "$(sed -n '1s/^go//p' "$HOME_DIR/cache/go/VERSION" 2>/dev/null || true)" "$1"; }
+
 copy_go() {
+	as_bot rm -rf cache/go
 	as_bot mkdir -p cache/go
 	tar -C "$CACHE/go" --owner=0 --group=0 -cf - . | as_bot tar -C cache/go --no-same-owner -xf -
 }
