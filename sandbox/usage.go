@@ -75,11 +75,13 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 	}
 	defer unlock()
 	data, err := containers.Inspect(p.with(ctx), name, nil)
-	switch err = explain(err, "remove container", name); {
+	err = explain(err, "remove container", name)
+	if whole := wholeName(room); name != whole && (errors.Is(err, ErrNotFound) || err == nil && owned(data, room) != nil) {
+		return p.Remove(ctx, whole, room, volumesOf)
+	}
+	switch {
 	case err == nil:
-		if err := owned(data, room); err != nil && name != wholeName(room) {
-			return p.Remove(ctx, wholeName(room), room, volumesOf)
-		} else if err != nil {
+		if err := owned(data, room); err != nil {
 			return err
 		}
 		if err := p.remove(ctx, data.ID); err != nil {

@@ -26,6 +26,7 @@ import (
 	"matrix-tui/bot/bottest/person"
 	"matrix-tui/bot/bottest/proxy"
 	"matrix-tui/sandbox"
+	"matrix-tui/state/roomname"
 )
 
 // script is one running conversation script: its people, its rooms, its bot.
@@ -251,7 +252,7 @@ func (sc *script) container(roomID string) string {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	if !slices.Contains(sc.containers, name) {
-		sc.containers = append(sc.containers, name)
+		sc.containers = append(sc.containers, name, "sandbox-"+roomname.Whole(roomID)) // the second if the first is taken
 		_ = os.WriteFile(filepath.Join(sc.dir, "containers"), []byte(strings.Join(sc.containers, "\n")), 0o600)
 	}
 	return name

@@ -11,8 +11,8 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// roomFile is the file in a room's directory that names the room.
-const roomFile = "room"
+// roomFile returns the file that names the room of a directory. It is not in there, where the container would see it.
+func roomFile(dir string) string { return dir + ".room" }
 
 // dir is the path of a room's directory: the one with the beginning of its hash, or with all of it, shortly written, if
 // another room has that.
@@ -20,7 +20,7 @@ func (g *Gateway) dir(room string) string {
 	sum := sha256.Sum256([]byte(room))
 	short, whole := filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8])), filepath.Join(g.cfg.Dir, base64.RawURLEncoding.EncodeToString(sum[:]))
 	_, err := os.Lstat(whole)
-	owner, _ := os.ReadFile(filepath.Join(short, roomFile)) // missing where an earlier release has made it
+	owner, _ := os.ReadFile(roomFile(short)) // missing where an earlier release has made it
 	if err == nil || len(owner) > 0 && string(owner) != room {
 		return whole
 	}
@@ -40,11 +40,11 @@ func makeDir(path string, mode os.FileMode) error {
 
 // mark writes whose directory it is.
 func mark(dir, room string) error {
-	path := filepath.Join(dir, roomFile)
+	path := roomFile(dir)
 	if owner, err := os.ReadFile(path); err == nil && string(owner) == room {
 		return nil
 	}
-	if err := renameio.WriteFile(path, []byte(room), 0o600, renameio.WithTempDir(dir)); err != nil {
+	if err := renameio.WriteFile(path, []byte(room), 0o600, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("mark gateway directory: %w", err)
 	}
 	return nil

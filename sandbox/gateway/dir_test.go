@@ -28,13 +28,13 @@ func TestDirOfAnotherRoom(t *testing.T) {
 	}
 	g := open()
 	short := opened(g)
-	if err := os.Remove(filepath.Join(short, roomFile)); err != nil {
+	if err := os.Remove(roomFile(short)); err != nil {
 		t.Fatal(err)
 	}
 	if again := opened(open()); again != short {
 		t.Errorf("the room's directory was %s, and is now %s", short, again)
 	}
-	if err := os.WriteFile(filepath.Join(short, roomFile), []byte("!another:room"), 0o600); err != nil {
+	if err := os.WriteFile(roomFile(short), []byte("!another:room"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	whole := opened(open())
@@ -48,7 +48,7 @@ func TestDirOfAnotherRoom(t *testing.T) {
 	if again := opened(g); again != whole {
 		t.Errorf("made again, the directory is %s", again)
 	}
-	if owner, err := os.ReadFile(filepath.Join(short, roomFile)); string(owner) != "!another:room" || err != nil {
+	if owner, err := os.ReadFile(roomFile(short)); string(owner) != "!another:room" || err != nil {
 		t.Errorf("the other room's directory is %q's, %v", owner, err)
 	}
 }
