@@ -8,8 +8,9 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// watchAddress keeps containers away from the address from which the homeserver sees the bot: behind 1:1 NAT, that one leads
-// to this host, and no interface has it. A homeserver on this host or in its network cannot tell: see SANDBOX_DENY.
+// watchAddress keeps containers away from the address from which the homeserver sees the bot: behind 1:1 NAT, that one
+// leads to this host, and no interface has it. A homeserver on this host or in its network cannot tell: see
+// SANDBOX_DENY.
 func (b *Bot) watchAddress(ctx context.Context) {
 	var known netip.Addr
 	for {

@@ -60,8 +60,8 @@ func TestEnsureLeavesForeignVolumeAlone(t *testing.T) {
 	}
 }
 
-// Two rooms whose IDs somebody has chosen so that their names are the same share nothing, whoever comes first, and also when
-// containers are gone.
+// Two rooms whose IDs somebody has chosen so that their names are the same share nothing, whoever comes first, and also
+// when containers are gone.
 func TestSameName(t *testing.T) {
 	first, second := sameName(t)
 	a, b := testSpec(t), testSpec(t)

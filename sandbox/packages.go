@@ -177,8 +177,8 @@ func requestedIn(status, states []byte) []string {
 	return slices.Compact(names)
 }
 
-// stanzas yields the first maxListed paragraphs of a file in Debian's format, with the first line of each field that matters
-// here.
+// stanzas yields the first maxListed paragraphs of a file in Debian's format, with the first line of each field that
+// matters here.
 func stanzas(file []byte) func(yield func(map[string]string) bool) {
 	return func(yield func(map[string]string) bool) {
 		s, left := map[string]string{}, maxListed

@@ -67,7 +67,8 @@ func (p *Podman) VolumeRooms(ctx context.Context) (map[string]string, error) {
 }
 
 // Remove removes a room's container and, if volumesOf is not "", the volumes of that room, for good. Its range of user IDs
-// is free again then. What belongs to another room is left alone: where that has the container's name, this one's has a longer one.
+// is free again then. What belongs to another room is left alone; where that has the container's name, this one's has a
+// longer one.
 func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error {
 	unlock, err := p.names.Lock(ctx, name)
 	if err != nil {

@@ -65,8 +65,8 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (names [2]string, 
 	return names, slot, nil
 }
 
-// volumeOf returns the name of one of the room's volumes, and its slot. ErrNotFound means that there is none, and that the
-// name is free. Another room may have the same short name: then it is the one with the whole hash.
+// volumeOf returns the name of one of the room's volumes, and its slot. ErrNotFound means that there is none, and that
+// the name is free. Another room may have the same short name: then it is the one with the whole hash.
 func (p *Podman) volumeOf(ctx context.Context, kind, room string) (name string, slot int, err error) {
 	name, whole := kind+roomname.Short(room), kind+roomname.Whole(room)
 	slot, err = p.slotOf(ctx, name, room)

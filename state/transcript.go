@@ -59,8 +59,8 @@ func (t *Transcripts) End(room, event, outcome string) error {
 	return t.once(room, Line{Kind: KindEnd, Event: event, Outcome: outcome})
 }
 
-// Append adds a line to a room's transcript. A zero Time becomes now. The system has the line when Append returns; it is on disk with the next
-// Begin or End.
+// Append adds a line to a room's transcript. A zero Time becomes now. The system has the line when Append returns; it
+// is on disk with the next Begin or End.
 func (t *Transcripts) Append(room string, line Line) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -100,8 +100,8 @@ func (t *Transcripts) Load(room string) (lines []Line, torn bool, err error) {
 	return linesOf(room, lines), torn, nil
 }
 
-// path returns the file of a room's transcript: the one with its short name, or that with its whole one if another room has
-// begun the first.
+// path returns the file of a room's transcript: the one with its short name, or that with its whole one if another room
+// has begun the first.
 func (t *Transcripts) path(room string) (string, error) {
 	if path := t.paths[room]; path != "" {
 		return path, nil

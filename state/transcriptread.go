@@ -88,8 +88,8 @@ func readEnd(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// begunBy returns the room that the first line of a transcript names, "" if none does: earlier releases began with a line
-// that has none.
+// begunBy returns the room that the first line of a transcript names, "" if none does: earlier releases began with a
+// line that has none.
 func begunBy(path string) (room string, err error) {
 	named := func(text []byte) bool {
 		var line Line
@@ -106,8 +106,8 @@ func begunBy(path string) (room string, err error) {
 	return "", nil
 }
 
-// linesOf returns the lines of a room. Where earlier releases have begun or ended a task, the line names no room: it belongs
-// to the one that all other lines of that task name.
+// linesOf returns the lines of a room. Where earlier releases have begun or ended a task, the line names no room: it
+// belongs to the one that all other lines of that task name.
 func linesOf(room string, lines []Line) []Line {
 	rooms := map[string]string{} // by event
 	for _, line := range lines {

@@ -9,8 +9,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// A signed release of a branch that does not contain the running one is not newer, however many commits it has and whatever
-// it is called.
+// A signed release of a branch that does not contain the running one is not newer, however many commits it has and
+// whatever it is called.
 func TestSideBranch(t *testing.T) {
 	t.Parallel()
 	repo, key := t.TempDir(), filepath.Join(t.TempDir(), "key")

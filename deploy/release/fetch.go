@@ -27,8 +27,8 @@ const (
 	older
 )
 
-// ageOf compares the numbers of two releases of which neither is known to contain the other; 0 is unknown. One that is not
-// older may still be from a side branch.
+// ageOf compares the numbers of two releases of which neither is known to contain the other; 0 is unknown. One that is
+// not older may still be from a side branch.
 func ageOf(running, to int) age {
 	if to > 0 && to < running {
 		return older

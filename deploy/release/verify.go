@@ -75,8 +75,8 @@ func allowedSigners(text string) string {
 	return out.String()
 }
 
-// checkGit verifies the signature on a tag, or on a commit that was asked for by its ID. A branch or a tag without a signature
-// of its own would let the source choose among all commits that were ever signed.
+// checkGit verifies the signature on a tag, or on a commit that was asked for by its ID. A branch or a tag without a
+// signature of its own would let the source choose among all commits that were ever signed.
 func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) error {
 	what, object := "verify-commit", commit
 	if strings.HasPrefix(name, "refs/tags/") {

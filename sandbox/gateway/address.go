@@ -75,8 +75,8 @@ func (g *Gateway) allowed(to netip.AddrPort) bool {
 	return (own == nil || plain(to.Addr()) != *own) && g.cfg.allowed(to)
 }
 
-// Own closes a public address that leads to this host although no interface has it, as behind 1:1 NAT. It replaces the one
-// before.
+// Own closes a public address that leads to this host although no interface has it, as behind 1:1 NAT. It replaces the
+// one before.
 func (g *Gateway) Own(address netip.Addr) {
 	own := plain(address)
 	g.own.Store(&own)

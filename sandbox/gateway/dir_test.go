@@ -10,7 +10,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A directory that another room has marked is never used. One of an earlier release, which has no mark, stays its room's.
+// A directory that another room has marked is never used. One of an earlier release, which has no mark, stays its
+// room's.
 func TestDirOfAnotherRoom(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "g")
 	open := func() *Gateway {

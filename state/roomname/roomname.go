@@ -10,8 +10,8 @@ import (
 // slugMax bounds the readable part of a name, in bytes.
 const slugMax = 40
 
-// shortDigits is how much of the hash Short has. A homeserver can find another room's ID with the same ones within minutes:
-// whoever uses such a name asks whose it is.
+// shortDigits is how much of the hash Short has. A homeserver can find another room's ID with the same ones within
+// minutes: whoever uses such a name asks whose it is.
 const shortDigits = 8
 
 // Short returns a slug of the localpart of the room's ID, and eight hex digits of the SHA-256 of the whole ID, in
