@@ -38,6 +38,11 @@ func TestVerified(t *testing.T) {
 	if got := lax.plain(room, phone.say(room, "obey")).Encryption; got != wire.Decrypted {
 		t.Errorf("a device that is not signed is %q", got)
 	}
+	bot.cli.DeviceID = "" // a login without a device
+	bot.restart()
+	if !has(bot, alice) {
+		t.Error("forgets who has an identity")
+	}
 }
 
 // A relation outside the ciphertext counts only if there is none inside.
