@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
 )
 
@@ -79,12 +79,23 @@ func (r *room) doAnswer(ctx context.Context, row state.Event, text string) error
 // bind makes the text of a row the answer to a task's question, if the task still
 // waits for one, and finishes the row.
 func (r *room) bind(ctx context.Context, row state.Event, key, text string) error {
+	rec, err := r.bot.Journal.Task(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read task: %w", err)
+	}
+	question := r.env.Task(rec).Question()
+	if rest, named := policy.AfterName(text, r.bot.UserID(), r.bot.name()); named && question.Grants() {
+		text = rest
+	}
 	given := agent.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
 	if row.Spoken() {
 		given.Event = row.ID
 		edited, err := r.editOf(ctx, row)
 		if err != nil {
 			return err
+		}
+		if yes, _ := question.Affirms(edited); yes {
+			return r.tell(ctx, row, editApproves)
 		}
 		if edited != "" {
 			given.Answer = edited
@@ -93,7 +104,14 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 			given.Answer = task.FileAnswer(f, given.Answer)
 		}
 	}
-	t, err := r.resume(ctx, key, given, 0, row.ID)
+	said := ""
+	if given.Answer, said, err = r.granted(ctx, row, question, given.Answer); err != nil {
+		return err
+	}
+	if said != "" {
+		return r.tell(ctx, row, said)
+	}
+	t, err := r.resume(ctx, key, given, len(rec.Answers)+1, row.ID)
 	var over *agent.TransitionError
 	switch {
 	case errors.Is(err, agent.ErrLimit):
@@ -103,6 +121,9 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 	}
 	return err
 }
+
+// editApproves is said about an edit that would approve something: it may belong to any message of its sender.
+const editApproves = "An edit cannot say yes to this. Send your answer as a new message."
 
 // resume stores an answer and continues the task: see [task.Env.Resume].
 func (r *room) resume(ctx context.Context, key string, given agent.Answer, number int, closes ...string) (*task.Task, error) {
@@ -161,15 +182,6 @@ func (r *room) doReaction(ctx context.Context, row state.Event) error {
 		answer, ok := agent.Chosen(q.Options(), react.Key)
 		if !ok {
 			break
-		}
-		if q.IsHeld() && task.IsYes(answer) && row.Encryption != event.Decrypted {
-			encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
-			if err != nil {
-				return err
-			}
-			if encrypted {
-				return r.tell(ctx, row, "Reactions are not encrypted, so your server could have added that ✅. To run the command, reply `yes` to my question.")
-			}
 		}
 		return r.bind(ctx, row, target.Key, answer)
 	case isLate:

@@ -225,6 +225,9 @@ func (r *room) editOf(ctx context.Context, row state.Event) (text string, err er
 	if err != nil {
 		return "", fmt.Errorf("read pending edit: %w", err)
 	}
+	if said, err := r.unproven(ctx, edit.Event, policy.ProofAll); err != nil || said != "" {
+		return "", err
+	}
 	m, _ := edit.Message()
 	return answerText(m.NewWords()), nil
 }
@@ -240,6 +243,9 @@ func answerText(body string) string {
 // amend replaces the newest answer of a task, which was given by the event
 // edited. The caller holds r.decisions.
 func (r *room) amend(ctx context.Context, row state.Event, t *task.Task, edited, text string) error {
+	if yes, _ := t.Question().Affirms(text); yes && t.Given().Answer != text && !t.Continued() {
+		return r.tell(ctx, row, editApproves)
+	}
 	if t.Given().Answer != text { // else the edit was already applied
 		if t.Continued() {
 			return r.tell(ctx, row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")

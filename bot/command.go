@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/bot/update"
@@ -114,6 +115,13 @@ func (r *room) doCommand(ctx context.Context, row state.Event) error {
 	m, _ := row.Message()
 	text := taskText(m)
 	c, rest, known := parseCommand(text)
+	if c.owners && r.bot.isOwner(row.Sender) {
+		if said, err := r.unproven(ctx, row.Event, policy.ProofOwners); err != nil {
+			return err
+		} else if said != "" {
+			return r.tell(ctx, row, said)
+		}
+	}
 	switch {
 	case update.Wanted(text):
 		return r.doPlainUpdate(ctx, row)

@@ -24,8 +24,11 @@ type Config struct {
 	AccessToken string // instead of a password
 	Owners      []string
 	Devices     e2ee.Rule // which devices are trusted
-	Allow       []string  // user IDs and globs such as @*:example.org; empty: the owners
-	StateDir    string
+	// Proof is what needs an encrypted message from a verified session; "": nothing until an
+	// owner has a cross-signing identity, and from then on policy.ProofApprovals.
+	Proof    policy.Proof
+	Allow    []string // user IDs and globs such as @*:example.org; empty: the owners
+	StateDir string
 
 	Image  string
 	Memory int64 // bytes

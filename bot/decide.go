@@ -65,6 +65,9 @@ func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind,
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
 	k = r.classify(ctx, row.Event, alone)
+	if k, err = r.proven(ctx, row.Event, k); err != nil {
+		return k, to, err
+	}
 	if k == kindTask || k == kindCommand {
 		if copied, err := r.isCopy(ctx, row, alone); copied || err != nil {
 			return kindCopy, to, err
@@ -171,6 +174,12 @@ func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 		return r.doRedaction(ctx, row)
 	case kindUndecryptable:
 		return r.doUndecryptable(ctx, row)
+	case kindUnproven:
+		said, err := r.unproven(ctx, row.Event, policy.ProofAll)
+		if err != nil {
+			return err
+		}
+		return r.tell(ctx, row, said)
 	case kindCopy:
 		return r.tell(ctx, row, copyText)
 	case kindStranger:

@@ -25,6 +25,7 @@ const (
 	kindUnsupported               // a type of message that we cannot process
 	kindUndecrypted               // its key is missing, or its device is not trusted
 	kindUndecryptable             // it will never be decrypted
+	kindUnproven                  // it needs a proof and has none: see mustProve
 	kindCopy                      // its sender has sent it again meanwhile: see isCopy
 	kindGreeting                  // we have joined
 	kindLeft                      // somebody else has left

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/models"
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox/gateway/gemini"
 	"matrix-tui/state"
@@ -51,6 +52,11 @@ func (r *room) doModel(ctx context.Context, row state.Event, setting string) err
 	}
 	if !r.bot.isOwner(row.Sender) {
 		return r.tell(ctx, row, "Only my owners can set the model.")
+	}
+	if unproven, err := r.unproven(ctx, row.Event, policy.ProofOwners); err != nil {
+		return err
+	} else if unproven != "" {
+		return r.tell(ctx, row, unproven)
 	}
 	said := ""
 	if lower := strings.ToLower(setting); lower == "default" || models.Moves(lower) {

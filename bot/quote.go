@@ -96,7 +96,7 @@ func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, erro
 		return state.Event{}, nil
 	}
 	got = r.bot.account.Decrypt(ctx, got)
-	if got.Encryption != event.Decrypted { // it may be older than the room's encryption, but in an encrypted room only a proven sender is quoted
+	if !got.IsDecrypted() { // it may be older than the room's encryption, but in an encrypted room only a proven sender is quoted
 		if encrypted, err := r.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
 			return state.Event{}, err
 		}

@@ -24,7 +24,7 @@ const (
 	isAmbiguous         // to one of several open questions
 	isPart              // of the task that is running or next
 	isStop              // of the sender's running task
-	isUnclear           // a plain "yes" while a command waits for approval
+	isUnclear           // a plain, unencrypted "yes" while a command waits for approval
 )
 
 // route says where a message goes.
@@ -92,7 +92,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	case 0:
 		return route{}, nil
 	case 1:
-		if own[0].HeldCommand != "" && task.IsYes(taskText(m)) && to != policy.TheBot {
+		if own[0].HeldCommand != "" && task.IsYes(taskText(m)) && to != policy.TheBot && !row.IsDecrypted() {
 			return route{verdict: isUnclear, task: &own[0]}, nil
 		}
 		return route{verdict: isAnswer, task: &own[0]}, nil

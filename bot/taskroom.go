@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -170,11 +171,13 @@ func (r taskRoom) Type(ctx context.Context, d time.Duration) error {
 	return r.bot.account.Type(ctx, r.id, d)
 }
 
-// ReactionsTrusted is part of [task.Room]. Reactions are never encrypted, so in an
-// encrypted room, or one that may be, they do not prove their sender.
-func (r taskRoom) ReactionsTrusted(ctx context.Context) bool {
+// Proof is part of [task.Room]. What cannot be found out counts as required.
+func (r taskRoom) Proof(ctx context.Context) task.Proof {
 	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
-	return err == nil && !encrypted
+	must, failed := r.mustProve(ctx, policy.ProofApprovals)
+	all, _ := r.mustProve(ctx, policy.ProofAll)
+	must = must || failed != nil
+	return task.Proof{Code: encrypted || err != nil || must, Clear: must && err == nil && !encrypted, Words: all}
 }
 
 // Link is part of [task.Room]. The matrix.to link names our server, the user's and

@@ -82,10 +82,12 @@ var verbs = []verb{
 	{"hostile", "USER ROOM N", 3, 3, false, doHostile},    // N nonsensical events
 	{"flood", "USER ROOM N PREFIX", 4, 4, false, doFlood}, // PREFIX 1 … PREFIX N as fast as the server accepts them
 	{"replyto", "USER ROOM REGEXP TEXT", 4, 4, false, doReplyTo},
-	{"old-reply", "USER ROOM REGEXP TEXT", 4, 4, false, doOldReply},      // with the quoted message before the text, as older clients do
-	{"thread", "USER ROOM REGEXP TEXT", 4, 4, false, doThread},           // in the thread of the newest matching message
-	{"threaded", "USER ROOM REGEXP ROOT", 4, 4, true, doThreaded},        // the newest matching message is in the thread of ROOT
-	{"misreply", "USER ROOM OTHER REGEXP TEXT", 5, 5, false, doMisreply}, // in ROOM, a reply to a message of the room OTHER
+	{"replyto-outside", "USER ROOM REGEXP TEXT", 4, 4, false, doReplyOutside}, // encrypted, with the relation outside the ciphertext only
+	{"approve", "USER ROOM REGEXP [plain|outside]", 3, 4, false, doApprove},   // the words that the newest matching question asks for, as a reply; plain: as no reply
+	{"old-reply", "USER ROOM REGEXP TEXT", 4, 4, false, doOldReply},           // with the quoted message before the text, as older clients do
+	{"thread", "USER ROOM REGEXP TEXT", 4, 4, false, doThread},                // in the thread of the newest matching message
+	{"threaded", "USER ROOM REGEXP ROOT", 4, 4, true, doThreaded},             // the newest matching message is in the thread of ROOT
+	{"misreply", "USER ROOM OTHER REGEXP TEXT", 5, 5, false, doMisreply},      // in ROOM, a reply to a message of the room OTHER
 	{"react", "USER ROOM REGEXP KEY", 4, 4, false, doReact},
 	{"edit", "USER ROOM REGEXP TEXT", 4, 4, false, doEdit},
 	{"edit-clear", "USER ROOM REGEXP TEXT", 4, 4, false, doEditClear}, // the same in clear, also in an encrypted room; nothing waits for it to be finished

@@ -201,3 +201,34 @@ func doMisreply(ctx context.Context, sc *script, _ bool, args []string) error {
 		return p.Reply(ctx, room, m.Event, args[4])
 	})
 }
+
+func doReplyOutside(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.about(ctx, args, false, func(p *person.Person, room, target string) (string, error) {
+		return p.ReplyOutside(ctx, room, target, args[3])
+	})
+}
+
+// yesCode is how a question asks for a yes that names it.
+var yesCode = regexp.MustCompile(`yes [0-9]{4}`)
+
+// doApprove approves what a question asks, as it says.
+func doApprove(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	m, err := newest(p, room, args[2], false)
+	if err != nil {
+		return err
+	}
+	words := yesCode.FindString(m.Body)
+	switch {
+	case words == "":
+		return fmt.Errorf("the question asks for no yes with a code: %s", cut(m.Body, 300))
+	case len(args) == 3:
+		return doReplyTo(ctx, sc, false, []string{args[0], args[1], args[2], words})
+	case args[3] == "plain":
+		return doSay(ctx, sc, false, []string{args[0], args[1], words})
+	}
+	return doReplyOutside(ctx, sc, false, []string{args[0], args[1], args[2], words})
+}

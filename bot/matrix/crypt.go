@@ -183,6 +183,19 @@ func (a *Account) Unverified(ctx context.Context, room string) (yes bool, err er
 	return yes, err
 }
 
+// HasIdentity reports whether one of the users has a cross-signing identity, as far as the
+// encryption knows.
+func (a *Account) HasIdentity(ctx context.Context, users []string) (yes bool, err error) {
+	err = a.use(func(m *e2ee.Machine) error {
+		yes, err = m.HasIdentity(ctx, users)
+		return err
+	})
+	if errors.Is(err, ErrNoKeys) {
+		return false, nil
+	}
+	return yes, err
+}
+
 // RequestKey requests a key from the sender's devices and from the account's other
 // devices.
 func (a *Account) RequestKey(ctx context.Context, sender string, key e2ee.Key) error {

@@ -14,7 +14,7 @@ import (
 )
 
 // Keys are the keys for Set, in the order in which they are shown.
-var Keys = []string{"allow", "block", "reply", "persona", "model", "timezone", "timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes", "approvals", "memory_from"}
+var Keys = []string{"allow", "block", "reply", "persona", "model", "timezone", "timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes", "approvals", "memory_from", "require_encryption"}
 
 // limitKeys are those under limits: whole numbers.
 var limitKeys = []string{"timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes"}
@@ -60,7 +60,7 @@ func set(section *yaml.Node, key, value string) error {
 		putAt(mappingAt(section, "limits"), key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(n, 10)})
 	case slices.Contains([]string{"allow", "block", "approvals", "memory_from"}, key):
 		putList(section, key, parts(key, value))
-	case value == valueNone && key != "reply":
+	case value == valueNone && key != "reply" && key != "require_encryption":
 		putAt(section, key, scalar("", yaml.DoubleQuotedStyle))
 	default:
 		putAt(section, key, scalar(value, quoting(value)))

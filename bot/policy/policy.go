@@ -55,6 +55,8 @@ type Room struct {
 	MemoryFrom []string
 	// Fresh says when the room's session is stale; what it does not set is as in the settings.
 	Fresh Freshness
+	// Proof is what needs an encrypted message here, in addition to the settings.
+	Proof Proof
 
 	allow *people   // who is heard besides the owners; nil: as in the settings
 	block []*people // who is blocked: in all rooms, and in this one

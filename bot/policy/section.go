@@ -34,6 +34,7 @@ type section struct {
 	Limits     limits    `yaml:"limits"`
 	Approvals  *[]string `yaml:"approvals"`
 	MemoryFrom *[]string `yaml:"memory_from"`
+	Proof      *string   `yaml:"require_encryption"`
 }
 
 type limits struct {
@@ -113,6 +114,9 @@ func (s *section) over(r *Room, where string) error {
 		r.Tokens = int64(*n)
 	}
 	if err := s.overMemory(r, where); err != nil {
+		return err
+	}
+	if err := s.overProof(r, where); err != nil {
 		return err
 	}
 	if err := s.overFreshness(r, where); err != nil {

@@ -64,6 +64,7 @@ func (s *section) says(key string) bool {
 		"tokens_per_day":       s.Limits.TokensPerDay != nil,
 		"approvals":            s.Approvals != nil,
 		"memory_from":          s.MemoryFrom != nil,
+		"require_encryption":   s.Proof != nil,
 		"session_daily_hour":   s.Limits.SessionHour != nil,
 		"session_idle_minutes": s.Limits.SessionIdle != nil,
 	}[key]
@@ -105,6 +106,8 @@ func (r *Room) show(key string) string {
 		return number(time.Duration(r.Tokens), 1)
 	case "memory_from":
 		return shown(r.MemoryFrom, "no other room")
+	case "require_encryption":
+		return word(string(r.Proof), "as in the bot's settings")
 	case "session_daily_hour":
 		return r.Fresh.showHour()
 	case "session_idle_minutes":

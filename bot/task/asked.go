@@ -15,14 +15,14 @@ import (
 // messages returns the messages of the question. People reply and react to the first one.
 func (q Question) messages(ctx context.Context) []Message {
 	t, txn, n, env := q.t, q.Txn(), len(q.t.exec.Answers), q.t.env
-	byReply := q.IsHeld() && !env.Room.ReactionsTrusted(ctx)
-	how := answering(q.Options(), q.IsHeld(), byReply) + " within " + text.Duration(env.rules().QuestionTimeout)
+	proof := env.Room.Proof(ctx)
+	how := q.how(proof) + " within " + text.Duration(env.rules().QuestionTimeout)
 	m := t.Voice().long("question", q.text(t.exec.CurrentQuestion, t.exec.QuestionContext, "", "_"+how+". `!stop` cancels the task._"), env.NotifyQuestion)
 	m.Kind, m.Number, m.Txn = state.KindQuestion, n, txn
 	m.Long.Kind, m.Long.Txn = state.KindQuestionPart, txn+"-"
 	said := []Message{m}
 	for i, o := range q.Options() {
-		if byReply && o.Key == YesKey {
+		if yes, _ := q.Affirms(o.Answer); proof.Words || proof.Code && yes {
 			continue
 		}
 		said = append(said, Message{Kind: state.KindOption, Task: m.Task, Number: n, Txn: optionTxn(txn, i),
@@ -59,14 +59,12 @@ func joined(texts ...string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// answering returns how to answer, without a full stop. With byReply, a reaction cannot approve a command.
-func answering(options []agent.Option, approval, byReply bool) string {
+// answering returns how to answer a question that needs no proof, without a full stop. With words, reactions do not answer.
+func answering(options []agent.Option, approval, words bool) string {
 	switch {
-	case byReply:
-		return "Reply `yes` to run it once; `no` or ❌ refuses. Answer"
 	case approval:
 		return "Tap ✅ to run it once, or ❌ to refuse,"
-	case len(options) > 0: // as labels: some clients cannot show keycaps in text, others do not number lists
+	case len(options) > 0 && !words: // as labels: some clients cannot show keycaps in text, others do not number lists
 		return "Tap " + labelsOf(options) + " or reply"
 	}
 	return "Reply"

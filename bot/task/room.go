@@ -32,8 +32,8 @@ type Room interface {
 	Types(user string) bool
 	// Link returns a link to an event that also works for a user on another server.
 	Link(room, event, user string) string
-	// ReactionsTrusted reports whether the sender of a reaction can be trusted.
-	ReactionsTrusted(ctx context.Context) bool
+	// Proof says how the room's people must answer.
+	Proof(ctx context.Context) Proof
 	// Quote returns a message and a few before it, or nil if it has no text or is
 	// unavailable.
 	Quote(ctx context.Context, room, event string) (*workspace.Quote, error)

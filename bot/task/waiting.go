@@ -123,7 +123,11 @@ func (q Question) remind(ctx context.Context) error {
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return fmt.Errorf("look up question: %w", err)
 	}
-	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.again()+"\n\nI will wait for an answer until "+q.Until()+".")
+	how := "I will wait for an answer until "
+	if p := t.env.Room.Proof(ctx); p.Code && q.Grants() {
+		how = q.how(p) + " until "
+	}
+	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.again()+"\n\n"+how+q.Until()+".")
 	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(cmp.Or(asked.Txn, txn)), AskerOf(t.rec)
 	m.Since = ""
 	return t.env.Room.Queue(ctx, m)

@@ -79,6 +79,9 @@ func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 	if d.setting("E2EE_DEVICES") == "" {
 		set["E2EE_DEVICES"] = "all" // any client works in encrypted rooms, without verification
 	}
+	if d.setting("REQUIRE_ENCRYPTION") == "" {
+		set["REQUIRE_ENCRYPTION"] = "off" // the homeserver is the demo's own
+	}
 	if d.model != nil {
 		set["GEMINI_API_KEY"], set["GEMINI_BASE_URL"] = d.modelKey, d.modelURL
 	}

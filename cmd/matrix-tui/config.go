@@ -25,6 +25,7 @@ type Config struct {
 	Owners      UserIDs    `env:"MATRIX_OWNERS" right:"a comma-separated list of user IDs, such as @alice:example.org,@bob:example.org"`
 	Allow       UserGlobs  `env:"MATRIX_ALLOW" right:"a comma-separated list of user IDs, with @*:server for everyone on a server, such as @alice:example.org,@*:example.com"`
 	Devices     Devices    `env:"E2EE_DEVICES" envDefault:"first-seen" right:"first-seen, cross-signed or all"`
+	Proof       Proof      `env:"REQUIRE_ENCRYPTION" right:"off, owners, approvals or all (unset = approvals, as soon as an owner has a cross-signing identity)"`
 
 	GeminiKey   Secret     `env:"GEMINI_API_KEY" right:"a key of the Gemini API, in one line"`
 	GeminiModel Word       `env:"GEMINI_MODEL" envDefault:"auto" right:"auto, pro, flash, or the name of a model, such as gemini-3.7-flash"`

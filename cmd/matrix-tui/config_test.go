@@ -55,7 +55,7 @@ func TestEverySetting(t *testing.T) {
 	dir := t.TempDir()
 	got, err := load(t,
 		"MATRIX_HOMESERVER=http://[::1]:8008/", "MATRIX_USER=@bot:example.org", "MATRIX_PASSWORD= p # w ", "MATRIX_ACCESS_TOKEN=tok",
-		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80 @*:*", "E2EE_DEVICES=All",
+		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80 @*:*", "E2EE_DEVICES=All", "REQUIRE_ENCRYPTION=Owners",
 		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/", "MODEL_TOOLS=google_search, url_context", "TOKENS_PER_DAY=5", "TOKENS_PER_DAY_ALL=50", "WARM_AGENTS=0", "WARM_MINUTES=3", "SESSION_DAILY_HOUR=0", "SESSION_IDLE=90s",
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB", "SLOTS_MEMORY=None", "SLOTS_EMBEDDINGS=Gemini", "GEMINI_EMBEDDING_MODEL=e-2",
 		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "SANDBOX_NOFILE=1048576", "SANDBOX_PROXY_NAMES=yes", "SANDBOX_IDLE=90m", "MAX_CONTAINERS=7", "DISK_RESERVE=3g", "SANDBOX_PORTS=443, 22", "SANDBOX_DENY=9.9.9.9 192.0.2.7/24", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1", "QUOTA_WAIT=2h",
@@ -67,7 +67,7 @@ func TestEverySetting(t *testing.T) {
 	}
 	want := &Config{
 		Homeserver: "http://[::1]:8008", User: "@bot:example.org", Password: NewSecret(" p # w "), AccessToken: NewSecret("tok"),
-		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80", "@*:*"}, Devices: allDevices,
+		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80", "@*:*"}, Devices: allDevices, Proof: "owners",
 		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base", ModelTools: ModelTools{"google_search", "url_context"}, TokensPerDay: 5, TokensPerDayAll: 50, WarmAgents: new(Agents), WarmTime: Minutes(3 * time.Minute), SessionHour: new(Hour), SessionIdle: Span(90 * time.Second),
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29, MemorySlot: noMemory, Embeddings: geminiEmbeddings, EmbeddingModel: "e-2",
 		CPUs: 0.5, PIDs: 0, Files: 1 << 20, ProxyNames: true, Idle: Span(90 * time.Minute), MaxContainers: 7, DiskReserve: 3 << 30, OutPorts: Ports{443, 22}, Deny: Networks{netip.MustParsePrefix("9.9.9.9/32"), netip.MustParsePrefix("192.0.2.0/24")}, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
@@ -136,6 +136,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"NOTIFY_ON_COMPLETE=2", `is "2"; expected true or false`},
 		{"SLOTS_EMBEDDINGS=openai", `is "openai"; expected none or gemini`},
 		{"E2EE_DEVICES=none", `is "none"; expected first-seen, cross-signed or all`},
+		{"REQUIRE_ENCRYPTION=none", `is "none"; expected off, owners, approvals or all (unset = approvals, as soon as an owner has a cross-signing identity)`},
 		{"MEDIA_MAX_MB=0", `is "0"; expected a whole number of megabytes from 1 to 1024, such as 50`},
 		{"MAX_PARALLEL_TASKS=0", `is "0"; expected a whole number from 1 to 1000, such as 4`},
 		{"API_LISTEN=localhost", `is "localhost"; expected ` + isAddress},

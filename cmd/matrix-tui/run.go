@@ -189,7 +189,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 	return bot.Config{
 		Homeserver: string(cfg.Homeserver), User: string(cfg.User),
 		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
-		Owners: cfg.Owners, Devices: e2ee.Rule(cfg.Devices), Allow: cfg.Allow, StateDir: string(cfg.StateDir),
+		Owners: cfg.Owners, Devices: e2ee.Rule(cfg.Devices), Proof: policy.Proof(cfg.Proof), Allow: cfg.Allow, StateDir: string(cfg.StateDir),
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Files: int64(cfg.Files), Runtime: string(cfg.Runtime),
 		Idle: time.Duration(cfg.Idle), MaxContainers: int(cfg.MaxContainers), DiskReserve: int64(cfg.DiskReserve),
 		WarmAgents: cfg.WarmAgents.or(capacity.WarmAgents()), WarmTime: time.Duration(cfg.WarmTime),

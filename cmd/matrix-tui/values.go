@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/policy"
 	"matrix-tui/sandbox"
 )
 
@@ -33,6 +34,8 @@ type (
 	EmbeddingSlot string
 	// Devices says which of people's devices are trusted in encrypted rooms.
 	Devices string
+	// Proof says what needs an encrypted message from a verified session.
+	Proof string
 	// Bytes is an amount of memory; 0 means no limit.
 	Bytes int64
 	// CPUs is a number of processors; 0 means no limit.
@@ -124,6 +127,14 @@ const (
 func (d *Devices) UnmarshalText(text []byte) error {
 	*d = Devices(strings.ToLower(string(text)))
 	if *d != firstSeen && *d != crossSigned && *d != allDevices {
+		return errValue
+	}
+	return nil
+}
+
+func (p *Proof) UnmarshalText(text []byte) error {
+	*p = Proof(strings.ToLower(string(text)))
+	if !policy.IsProof(policy.Proof(*p)) {
 		return errValue
 	}
 	return nil

@@ -59,8 +59,12 @@ const (
 	// Cleartext is an unencrypted message in an encrypted room. Clients encrypt there,
 	// so it is from a broken client or from the homeserver.
 	Cleartext Encryption = "cleartext"
-	// Decrypted is an event that our device has decrypted: its sender is proven.
+	// Decrypted is an event that our device has decrypted: its sender is proven as far as the
+	// rule for devices goes.
 	Decrypted Encryption = "decrypted"
+	// Verified is Decrypted, and its sender's cross-signing identity has signed the device: no
+	// homeserver can have made it after the first contact.
+	Verified Encryption = "verified"
 	// MissingKey is an encrypted event whose key has not arrived yet.
 	MissingKey Encryption = "missing key"
 	// Untrusted is an encrypted event from a device that is not trusted yet.
@@ -116,6 +120,9 @@ type Body struct {
 func (e Event) Undecrypted() bool {
 	return e.Encryption == MissingKey || e.Encryption == Untrusted || e.Encryption == Undecoded
 }
+
+// IsDecrypted reports whether our device has decrypted the event.
+func (e Event) IsDecrypted() bool { return e.Encryption == Decrypted || e.Encryption == Verified }
 
 // SentTo returns the room that the event was sent to.
 func (e Event) SentTo() string {

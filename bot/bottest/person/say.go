@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 )
@@ -36,6 +37,22 @@ func (p *Person) Reply(ctx context.Context, room, to, text string) (string, erro
 		"msgtype": "m.text", "body": text, "m.mentions": Mentions(text),
 		"m.relates_to": map[string]any{"m.in_reply_to": map[string]any{"event_id": to}},
 	})
+}
+
+// ReplyOutside is Reply with the relation outside the ciphertext only: some clients send it so, and a homeserver can add
+// one to any message.
+func (p *Person) ReplyOutside(ctx context.Context, room, to, text string) (string, error) {
+	p.crypt.mu.Lock()
+	defer p.crypt.mu.Unlock()
+	if err := p.prepare(ctx, id.RoomID(room)); err != nil {
+		return "", err
+	}
+	content, err := p.cli.Crypto.Encrypt(ctx, id.RoomID(room), event.EventMessage, map[string]any{"msgtype": "m.text", "body": text, "m.mentions": Mentions(text)})
+	if err != nil {
+		return "", fmt.Errorf("encrypt for %s: %w", room, err)
+	}
+	content.RelatesTo = (&event.RelatesTo{}).SetReplyTo(id.EventID(to))
+	return p.send(ctx, room, event.EventEncrypted.Type, content, mautrix.ReqSendEvent{})
 }
 
 // Edit replaces the text of an own message; for a file, its caption.

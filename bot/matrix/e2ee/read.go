@@ -58,17 +58,17 @@ func (m *Machine) Decrypt(ctx context.Context, in wire.Event) (wire.Event, error
 	if m.deviceless() {
 		return wire.Event{}, &NoKeyError{Key: key, Sender: e.Sender.String()}
 	}
-	plain, err := m.decrypt(ctx, e, content)
+	plain, how, err := m.decrypt(ctx, e, content)
 	if waits(err) {
 		m.missing.want(key, e.Sender)
-		plain, err = m.decrypt(ctx, e, content)
+		plain, how, err = m.decrypt(ctx, e, content)
 	}
 	if err != nil {
 		return wire.Event{}, err
 	}
 	m.missing.got(key)
 	out, err := replace(in.Raw, plain)
-	out.Room, out.Home, out.Encryption = in.Room, in.Home, wire.Decrypted
+	out.Room, out.Home, out.Encryption = in.Room, in.Home, how
 	return out, err
 }
 
@@ -94,41 +94,42 @@ func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.Encr
 	return &e, content, nil
 }
 
-func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.EncryptedEventContent) (*event.Event, error) {
+// decrypt returns the plain event, and how far its sender is proven: Decrypted or Verified.
+func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.EncryptedEventContent) (*event.Event, wire.Encryption, error) {
 	noKey := &NoKeyError{Key: Key{e.RoomID.String(), content.SessionID.String()}, Sender: e.Sender.String()}
 	session, err := m.keys().GetGroupSession(ctx, e.RoomID, content.SessionID)
 	if withheld := (*event.RoomKeyWithheldEventContent)(nil); errors.As(err, &withheld) {
 		noKey.Withheld = string(withheld.Code)
-		return nil, noKey
+		return nil, "", noKey
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find key: %w", err)
+		return nil, "", fmt.Errorf("find key: %w", err)
 	}
 	if session == nil {
-		return nil, noKey
+		return nil, "", noKey
 	}
-	proven, err := m.prove(ctx, e.Sender, session, noKey.Key)
+	how, err := m.prove(ctx, e.Sender, session, noKey.Key)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if !proven {
+	if how == "" {
 		noKey.Unproven = true
-		return nil, noKey
+		return nil, "", noKey
 	}
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
 	plain, err := m.reader.DecryptMegolmEvent(m.log.WithContext(ctx), e)
 	switch {
 	case err == nil:
-		return plain, nil
+		return plain, how, nil
 	case errors.Is(err, crypto.ErrNoSessionFound), errors.Is(err, olm.ErrUnknownMessageIndex):
-		return nil, noKey
+		return nil, "", noKey
 	case isDiskError(err), ctx.Err() != nil:
-		return nil, fmt.Errorf("decrypt: %w", err)
+		return nil, "", fmt.Errorf("decrypt: %w", err)
 	case errors.Is(err, crypto.ErrDuplicateMessageIndex):
-		return nil, ErrCopy
+		return nil, "", ErrCopy
 	}
-	return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	return nil, "", fmt.Errorf("%w: %w", ErrUnreadable, err)
 }
 
 func isDiskError(err error) bool {
@@ -136,36 +137,40 @@ func isDiskError(err error) bool {
 	return errors.As(err, &disk)
 }
 
-// prove reports whether a key comes from a trusted device of the event's sender, for
-// whom there is otherwise only the homeserver's word. A forwarded key counts if the
-// device that forwarded it is a trusted one of the sender's or of our own account.
-func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (bool, error) {
+// prove returns how far a key is proven to come from a device of the event's sender, for
+// whom there is otherwise only the homeserver's word: "", Decrypted if the device is
+// trusted, or Verified. A forwarded key counts if the device that forwarded it is a
+// trusted one of the sender's or of our own account.
+func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (wire.Encryption, error) {
 	device, err := m.deviceOf(ctx, sender, session.SenderKey)
 	if err != nil || device == nil {
-		return false, err
+		return "", err
 	}
 	if device.SigningKey != session.SigningKey {
-		return false, fmt.Errorf("%w: its key is not from a device of its sender", ErrUnreadable)
+		return "", fmt.Errorf("%w: its key is not from a device of its sender", ErrUnreadable)
 	}
 	if err := m.requireTrust(ctx, device, key); err != nil {
-		return false, err
+		return "", err
 	}
 	if len(session.ForwardingChains) == 0 {
-		return true, nil
+		return m.verified(ctx, device)
 	}
 	by := id.IdentityKey(session.ForwardingChains[len(session.ForwardingChains)-1])
 	for _, user := range []id.UserID{sender, m.cfg.Client.UserID} {
-		if device, err = m.deviceOf(ctx, user, by); err != nil {
-			return false, err
+		forwarder, err := m.deviceOf(ctx, user, by)
+		if err != nil {
+			return "", err
 		}
-		if device == nil {
+		if forwarder == nil {
 			continue
 		}
-		if err := m.requireTrust(ctx, device, key); err == nil || !waits(err) {
-			return err == nil, err
+		if err := m.requireTrust(ctx, forwarder, key); err == nil {
+			return m.verified(ctx, device, forwarder)
+		} else if !waits(err) {
+			return "", err
 		}
 	}
-	return false, nil
+	return "", nil
 }
 
 // replace puts the decrypted type and content into the event and decodes the result.

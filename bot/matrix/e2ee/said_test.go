@@ -121,6 +121,12 @@ func (p *peer) find(room, id string) json.RawMessage {
 // reads waits for an event, decrypts it and returns its body.
 func (p *peer) reads(room, id string) string {
 	p.t.Helper()
+	return body(p.t, p.plain(room, id))
+}
+
+// plain waits for an event and decrypts it.
+func (p *peer) plain(room, id string) wire.Event {
+	p.t.Helper()
 	raw := p.event(room, id)
 	var plain wire.Event
 	var err error
@@ -132,13 +138,13 @@ func (p *peer) reads(room, id string) string {
 	if err != nil {
 		p.t.Fatalf("%s reads: %v", p.cli.UserID, err)
 	}
-	return body(p.t, plain)
+	return plain
 }
 
 func body(t *testing.T, plain wire.Event) string {
 	t.Helper()
 	m, ok := plain.Message()
-	if !ok || plain.Encryption != wire.Decrypted {
+	if !ok || !plain.IsDecrypted() {
 		t.Errorf("not a decrypted message: %+v", plain)
 	}
 	return m.Body

@@ -8,6 +8,8 @@ import (
 
 	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/id"
+
+	wire "matrix-tui/state/event"
 )
 
 // Distrust says why a device is not trusted.
@@ -76,6 +78,38 @@ func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device
 		return false, fmt.Errorf("check device %s of %s: %w", device.DeviceID, device.UserID, err)
 	}
 	return trust >= id.TrustStateCrossSignedTOFU, nil
+}
+
+// verified returns Verified if the users' trusted identities have signed these trusted devices,
+// else Decrypted. A pinned device counts only while its user has no such identity.
+func (m *Machine) verified(ctx context.Context, devices ...*id.Device) (wire.Encryption, error) {
+	m.readMu.Lock()
+	defer m.readMu.Unlock()
+	for _, device := range devices {
+		trust, err := m.reader.ResolveTrustContext(m.log.WithContext(ctx), device)
+		if err != nil {
+			return "", fmt.Errorf("check device %s of %s: %w", device.DeviceID, device.UserID, err)
+		}
+		if trust < id.TrustStateCrossSignedTOFU || trust == id.TrustStateVerified {
+			return wire.Decrypted, nil
+		}
+	}
+	return wire.Verified, nil
+}
+
+// HasIdentity reports whether one of the users has a cross-signing identity that is trusted. It
+// asks only crypto.db, which knows the people in encrypted rooms.
+func (m *Machine) HasIdentity(ctx context.Context, users []string) (bool, error) {
+	for _, user := range users {
+		keys, err := m.keys().GetCrossSigningKeys(ctx, id.UserID(user))
+		if err != nil {
+			return false, fmt.Errorf("read identity of %s: %w", user, err)
+		}
+		if keys[id.XSUsageMaster].First != "" {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // requireTrust returns nil if a sender's device is trusted, else *UntrustedDeviceError.

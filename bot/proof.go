@@ -1,0 +1,102 @@
+package bot
+
+import (
+	"context"
+	"slices"
+
+	"matrix-tui/bot/policy"
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+)
+
+// A homeserver can write every unencrypted event itself, and invent a direct chat with an owner. It
+// can also add a device to an account, but not sign it. So what counts as a proof is
+// [event.Verified]; who needs one is decided here.
+
+// mustProve reports whether something needs a proof in this room: see [Config.Proof].
+func (r *room) mustProve(ctx context.Context, what policy.Proof) (bool, error) {
+	b := r.bot
+	switch {
+	case b.Proof.Covers(what), b.policy.Now().Needs(r.id, what):
+		return true, nil
+	case b.Proof != "" || !policy.ProofApprovals.Covers(what):
+		return false, nil
+	}
+	return b.account.HasIdentity(ctx, b.Owners)
+}
+
+// unproven returns what the sender of an event is told if it needs a proof and has none, else "".
+func (r *room) unproven(ctx context.Context, e event.Event, what policy.Proof) (string, error) {
+	if e.Encryption == event.Verified {
+		return "", nil
+	}
+	must, err := r.mustProve(ctx, what)
+	if err != nil || !must {
+		return "", err
+	}
+	if e.IsDecrypted() {
+		return "I take this only from a verified session, and yours is not. Verify it (set up your identity first, if you have none), and send it again.\n" + howToVerify, nil
+	}
+	return "I take this only from an encrypted chat: your homeserver could have written it. " +
+		"Send it again in an encrypted chat with me, from a verified session.", nil
+}
+
+// proven returns the kind of an event, or kindUnproven if it needs a proof where everything does. An edit is then ignored.
+// Whoever may have written it, stopping is allowed.
+func (r *room) proven(ctx context.Context, e event.Event, k kind) (kind, error) {
+	m, _ := e.Message()
+	c, _, command := parseCommand(taskText(m))
+	if command && c.name == "stop" || !slices.Contains([]kind{kindTask, kindCommand, kindEdit, kindUnsupported}, k) {
+		return k, nil
+	}
+	said, err := r.unproven(ctx, e, policy.ProofAll)
+	switch {
+	case err != nil || said == "":
+		return k, err
+	case k == kindEdit:
+		return kindArchive, nil
+	}
+	return kindUnproven, nil
+}
+
+// granted returns the answer to store if an event may answer a question with it, or what its sender
+// is told instead. A yes that grants something names its question, because relations and the order of
+// events are the homeserver's.
+func (r *room) granted(ctx context.Context, row state.Event, q task.Question, answer string) (given, said string, err error) {
+	what := policy.ProofAll
+	yes, named := q.Affirms(answer)
+	if yes {
+		what = policy.ProofApprovals
+		if !q.IsHeld() && r.bot.isOwner(row.Sender) {
+			what = policy.ProofOwners // beyond twice the limit, only owners allow more
+		}
+	}
+	if said, err = r.unproven(ctx, row.Event, what); err != nil {
+		return "", "", err
+	}
+	reaction, encrypted := !row.Spoken(), row.IsDecrypted()
+	if yes && reaction {
+		if encrypted, err = r.bot.account.IsEncrypted(ctx, r.id); err != nil {
+			return "", "", err
+		}
+	}
+	name := " reply `yes " + q.Code() + "` to my question."
+	switch {
+	case reaction && yes && encrypted:
+		return "", reactionText + "If you mean yes," + name, nil
+	case reaction && said != "":
+		return "", reactionText + "Reply to my question in an encrypted message instead.", nil
+	case yes && !encrypted && said != "":
+		return "", "A yes to this counts only in an encrypted message from a verified session. Encrypt this room, then" + name, nil
+	case said != "":
+		return "", said, nil
+	case yes && encrypted && !named:
+		return "", "Your server could have made this an answer to my question. If you mean yes," + name, nil
+	case yes && encrypted:
+		return "yes", "", nil
+	}
+	return answer, "", nil
+}
+
+const reactionText = "Reactions are not encrypted, so your server could have added that one. "
