@@ -93,7 +93,7 @@ var verbs = []verb{
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
 	{"encrypt", "USER ROOM", 2, 2, false, toRoom((*person.Person).Encryption)}, // the room becomes encrypted
 	{"keys", "USER hold|release", 2, 2, false, doKeys},                         // USER's client does not send its keys for encrypted rooms; release: sends them late
-	{"element", "NAME [VERB…]", 1, -1, false, doElement},                       // NAME logs in with Element's engine, or does something with it: see elementVerbs
+	{"element", "NAME [unsigned [USER]|VERB…]", 1, -1, false, doElement},       // NAME logs in with Element's engine, or does something with it: see elementVerbs; unsigned: as a session, of USER, that no identity has signed
 	{"verify", "USER [ROOM]", 1, 2, true, doVerify},                            // USER verifies the bot, by messages in ROOM as Element does in a direct chat; the bot's log has the emojis that USER sees; !verify: the bot does not answer
 	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},                      // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
 	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas},                   // the newest file of somebody else matches, after decryption
