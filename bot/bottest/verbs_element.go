@@ -94,7 +94,7 @@ func (sc *script) elementLogIn(ctx context.Context, name, account string, unsign
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	client, err := element.Launch(dir, filepath.Join(sc.suite.repo, "deploy", "clients", "js", "client.mjs"))
+	client, err := element.Launch(dir, filepath.Join(sc.suite.repo, "deploy", "clients", "js"))
 	if err != nil {
 		return err
 	}

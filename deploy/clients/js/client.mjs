@@ -12,6 +12,7 @@ const sdk = await import("matrix-js-sdk");
 const { Attachment, EncryptedAttachment } = await import("@matrix-org/matrix-sdk-crypto-wasm");
 const crypto = await import("matrix-js-sdk/lib/crypto-api/index.js");
 const { logger } = await import("matrix-js-sdk/lib/logger.js");
+const { compose, edited } = await import("./compose.mjs");
 logger.setLevel?.("warn");
 
 const print = (line) => process.stdout.write(JSON.stringify(line) + "\n");
@@ -80,32 +81,6 @@ const isReady = async (found) => found.getMyMembership() === "join" && (await cl
 const users = () => [...new Set(client.getRooms().flatMap((r) => r.getMembers().map((m) => m.userId)))];
 
 const encryption = { type: "m.room.encryption", state_key: "", content: { algorithm: "m.megolm.v1.aes-sha2" } };
-
-const pill = /@[a-z0-9._=/+-]+:[A-Za-z0-9.-]+(?::[0-9]+)?/g;
-const named = (users) => (users.length > 0 ? { user_ids: users } : {});
-
-// compose makes of a text what Element's composer does. A user's ID in it stands for a pill; its name is all that the plain
-// text has. repliesTo is an event.
-function compose(found, text, repliesTo) {
-    const name = (id) => found.getMember(id)?.rawDisplayName ?? id;
-    const users = new Set([...(repliesTo ? [repliesTo.getSender()] : []), ...(text.match(pill) ?? [])]);
-    users.delete(client.getUserId());
-    const content = { msgtype: "m.text", body: text.replace(pill, name), "m.mentions": named([...users]) };
-    if (content.body === text) return content;
-    const html = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replace(pill, (id) => `<a href="https://matrix.to/#/${id}">${name(id)}</a>`);
-    return { ...content, format: "org.matrix.custom.html", formatted_body: html };
-}
-
-// edited makes the content of an edit. It mentions whom the message has not mentioned before.
-function edited(before, content) {
-    const known = before.getContent()["m.mentions"]?.user_ids ?? [];
-    const fresh = (content["m.mentions"].user_ids ?? []).filter((user) => !known.includes(user));
-    const html = content.formatted_body && { formatted_body: "* " + content.formatted_body };
-    return {
-        ...content, ...html, body: "* " + content.body, "m.mentions": named(fresh),
-        "m.new_content": content, "m.relates_to": { rel_type: "m.replace", event_id: before.getId() },
-    };
-}
 
 const verbs = {
     // login opens a session of an account.
