@@ -46,6 +46,10 @@ async function open(login, isolation) {
     client.on(sdk.MatrixEventEvent.Decrypted, (event) => tell(event));
     client.on(sdk.MatrixEventEvent.Replaced, (event) => tell(event));
     client.on(sdk.RoomEvent.LocalEchoUpdated, (event) => tell(event));
+    client.on(sdk.RoomEvent.Redaction, (event, found) => {
+        const redacted = found.findEventById(event.event.redacts ?? event.getContent().redacts);
+        if (redacted) tell(redacted);
+    });
     await client.initRustCrypto({ useIndexedDB: false });
     client.getCrypto().setDeviceIsolationMode(isolation ?? new crypto.OnlySignedDevicesIsolationMode());
     await client.startClient({ initialSyncLimit: 50, lazyLoadMembers: true, threadSupport: true });
