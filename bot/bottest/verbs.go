@@ -50,7 +50,7 @@ var verbs = []verb{
 	{"old-journal", "USER ROOM", 2, 2, false, doOldJournal},  // the bot, which must not be running, gets a journal of an earlier release, about what USER has said in ROOM
 	{"m-direct", "WHO ROOM", 2, 2, false, doDirect},          // another client of the account makes this its only direct chat
 	{"profile", "NAME PICTURE", 2, 2, false, doProfile},      // the bot's display name, and the address of its picture
-	{"set-profile", "NAME PICTURE", 2, 2, false, doSetProfile},
+	{"set-profile", "NAME [PICTURE]", 1, 2, false, doSetProfile},
 
 	// releases
 	{"releases", "[BRANCH…]", 0, -1, false, doReleases},    // the bot runs from a folder of releases, $base, with a git remote as its source: main is newer than base by a commit; the named branches (see changes) are built beforehand; $release_BRANCH are their names, $key is the key that signs tags
