@@ -88,7 +88,7 @@ func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind,
 // another task is ahead of it. The caller holds r.decisions.
 func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	if classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
-		return r.finish(ctx, row) // it was admitted as a possible answer only
+		return r.bot.Journal.Archive(ctx, r.id, row.ID) // it was admitted as a possible answer only
 	}
 	if other, err := r.isBot(ctx, row); other || err != nil {
 		return err
@@ -105,6 +105,9 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	}
 	if errors.Is(err, agent.ErrLimit) {
 		return r.tell(ctx, row, sentence.Text(err))
+	}
+	if err == nil && !compact {
+		rec.Said, err = r.filesBefore(ctx, row)
 	}
 	if err != nil {
 		return err

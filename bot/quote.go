@@ -47,6 +47,10 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 		if older, err = r.bot.decrypted(ctx, older); err != nil {
 			return nil, err
 		}
+		m, _ := older.Message()
+		if r.bot.isSelf(older.Sender) && m.MsgType == "m.notice" {
+			continue // how a task went, which the room may not show any more
+		}
 		if line, ok := r.saidIn(older.Event); ok {
 			if line, err = r.newest(ctx, older, line); err != nil {
 				return nil, err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"matrix-tui/bot/policy"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -82,6 +84,34 @@ func (r *room) joins(ctx context.Context, row state.Event) (key string, err erro
 func (r *room) couldJoin(e event.Event) bool {
 	m, ok := e.Message()
 	return ok && m.IsFile() && r.bot.Debounce > 0
+}
+
+// filesBefore returns the files that the sender of a new task sent right before it. Where the bot must be mentioned, and a
+// file cannot do that, they are parts of the task.
+func (r *room) filesBefore(ctx context.Context, row state.Event) (files []state.Said, err error) {
+	if r.bot.Debounce <= 0 || r.bot.policy.Room(r.id).Reply.In(r.bot.mayBeAlone(r.id)) != policy.MentionOnly {
+		return nil, nil
+	}
+	before, err := r.bot.Journal.Before(ctx, r.id, row.Seq, maxSteer)
+	if err != nil {
+		return nil, fmt.Errorf("read earlier messages: %w", err)
+	}
+	next := row.Event
+	for _, one := range slices.Backward(before) {
+		m, ok := one.Message()
+		if one.Sender != row.Sender || !ok {
+			continue
+		}
+		_, file := fileOf(one.Event)
+		// Only what asked for nothing is archived.
+		if !file || one.Status != state.Archived || next.Time.Sub(one.Time) > task.WordsTime || one.Relation().Thread() != row.Relation().Thread() {
+			break
+		}
+		files = append(files, state.Said{By: one.Sender, Text: taskText(m), Event: one.ID, Joined: true, At: one.Time, File: true})
+		next = one.Event
+	}
+	slices.Reverse(files)
+	return files, nil
 }
 
 // join adds a message to the task that it joins; it returns false if there is no

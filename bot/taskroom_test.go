@@ -1,8 +1,10 @@
 package bot
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -61,5 +63,26 @@ func TestQuote(t *testing.T) {
 		if change(&m); r.relation(t.Context(), m) == nil {
 			t.Errorf("%s: no reply", name)
 		}
+	}
+}
+
+// Before a quoted message the agent reads what was said, not how tasks went: the room does not show that any more.
+func TestQuoteLeavesOutNotices(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.says("$1", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"the moth is brown"}`, time.Minute)
+	d.says("$2", "@bot:here", "m.room.message", `{"msgtype":"m.notice","body":"⏳ Working on it"}`, time.Minute)
+	d.says("$3", "@bot:here", "m.room.message", `{"msgtype":"m.text","body":"counted"}`, time.Minute)
+	d.says("$4", "@bob:here", "m.room.message", `{"msgtype":"m.notice","body":"build failed"}`, time.Minute)
+	d.text("$5", "@ann:here", "why?", time.Minute)
+	quote, err := taskRoom{d.room}.Quote(t.Context(), d.id, "$5")
+	if err != nil || quote == nil {
+		t.Fatal(quote, err)
+	}
+	var got []string
+	for _, line := range quote.Before {
+		got = append(got, line.Text)
+	}
+	if want := []string{"the moth is brown", "counted", "build failed"}; !slices.Equal(got, want) {
+		t.Errorf("before it: %q, want %q", got, want)
 	}
 }

@@ -150,6 +150,11 @@ func (j *Journal) Finish(ctx context.Context, room, event string) error {
 	return j.mark(ctx, "finish event", "UPDATE event SET status = 4 WHERE room = ? AND event = ?", room, event)
 }
 
+// Archive marks an event as one that asked for nothing.
+func (j *Journal) Archive(ctx context.Context, room, event string) error {
+	return j.mark(ctx, "archive event", "UPDATE event SET status = 0 WHERE room = ? AND event = ?", room, event)
+}
+
 // CountAttempt counts one more attempt to handle an event that ended in a panic, and
 // returns their number. It returns ErrNotFound for an unknown event.
 func (j *Journal) CountAttempt(ctx context.Context, room, event string) (n int, err error) {

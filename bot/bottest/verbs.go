@@ -50,7 +50,7 @@ var verbs = []verb{
 	{"old-journal", "USER ROOM", 2, 2, false, doOldJournal},  // the bot, which must not be running, gets a journal of an earlier release, about what USER has said in ROOM
 	{"m-direct", "WHO ROOM", 2, 2, false, doDirect},          // another client of the account makes this its only direct chat
 	{"profile", "NAME PICTURE", 2, 2, false, doProfile},      // the bot's display name, and the address of its picture
-	{"set-profile", "NAME PICTURE", 2, 2, false, doSetProfile},
+	{"set-profile", "NAME [PICTURE]", 1, 2, false, doSetProfile},
 
 	// releases
 	{"releases", "[BRANCH…]", 0, -1, false, doReleases},    // the bot runs from a folder of releases, $base, with a git remote as its source: main is newer than base by a commit; the named branches (see changes) are built beforehand; $release_BRANCH are their names, $key is the key that signs tags
@@ -95,7 +95,7 @@ var verbs = []verb{
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
 	{"encrypt", "USER ROOM", 2, 2, false, toRoom((*person.Person).Encryption)}, // the room becomes encrypted
 	{"keys", "USER hold|release", 2, 2, false, doKeys},                         // USER's client does not send its keys for encrypted rooms; release: sends them late
-	{"element", "NAME [VERB…]", 1, -1, false, doElement},                       // NAME logs in with Element's engine, or does something with it: see elementVerbs
+	{"element", "NAME [unsigned [USER]|VERB…]", 1, -1, false, doElement},       // NAME logs in with Element's engine, or does something with it: see elementVerbs; unsigned: as a session, of USER, that no identity has signed
 	{"verify", "USER [ROOM]", 1, 2, true, doVerify},                            // USER verifies the bot, by messages in ROOM as Element does in a direct chat; the bot's log has the emojis that USER sees; !verify: the bot does not answer
 	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},                      // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
 	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas},                   // the newest file of somebody else matches, after decryption

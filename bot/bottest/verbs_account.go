@@ -105,10 +105,10 @@ func doProfile(ctx context.Context, sc *script, _ bool, args []string) error {
 	return fmt.Errorf("no person to see it: user comes first")
 }
 
-// doSetProfile gives the bot's account another name and picture.
+// doSetProfile gives the bot's account another name, and another picture if there is one.
 func doSetProfile(ctx context.Context, sc *script, _ bool, args []string) error {
 	of := "profile/" + url.PathEscape(sc.bot.id) + "/"
-	if err := sc.asBot(ctx, http.MethodPut, of+"displayname", map[string]string{"displayname": args[0]}); err != nil {
+	if err := sc.asBot(ctx, http.MethodPut, of+"displayname", map[string]string{"displayname": args[0]}); err != nil || len(args) == 1 {
 		return err
 	}
 	return sc.asBot(ctx, http.MethodPut, of+"avatar_url", map[string]string{"avatar_url": args[1]})

@@ -225,6 +225,21 @@ func (sc *script) elementVerify(ctx context.Context, e *elementUser, args []stri
 	return sc.emojisLogged(ctx, names)
 }
 
+func (sc *script) elementSign(ctx context.Context, e *elementUser, args []string) error {
+	if len(args) == 0 {
+		return e.Do(ctx, "identity", nil, nil)
+	}
+	other := sc.elements[args[0]]
+	if other == nil {
+		return fmt.Errorf("%s has no such client", args[0])
+	}
+	var key []int
+	if err := other.Do(ctx, "key", nil, &key); err != nil {
+		return err
+	}
+	return e.Do(ctx, "sign", map[string]any{"key": key}, nil)
+}
+
 func (sc *script) elementAgain(ctx context.Context, e *elementUser, _ []string) error {
 	return e.Do(ctx, "again", nil, nil)
 }

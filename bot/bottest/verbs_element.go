@@ -20,18 +20,26 @@ var elementVerbs = map[string]struct {
 	min, max int // number of words after it
 	do       func(sc *script, ctx context.Context, e *elementUser, args []string) error
 }{
-	"room":   {2, 9, (*script).elementRoom},   // ROOM USER…: a new encrypted room with these users; a running bot joins
-	"invite": {2, 2, (*script).elementInvite}, // ROOM USER: with the keys of what was said before
-	"say":    {2, 2, (*script).elementSay},    // ROOM TEXT
-	"reply":  {3, 3, (*script).elementReply},  // ROOM REGEXP TEXT: to the newest matching message of somebody else
-	"react":  {3, 3, (*script).elementReact},  // ROOM REGEXP KEY: to the same
-	"edit":   {3, 3, (*script).elementEdit},   // ROOM REGEXP TEXT: of the newest matching message of this person
-	"upload": {2, 2, (*script).elementUpload}, // ROOM FILE
-	"expect": {2, 2, (*script).elementExpect}, // ROOM REGEXP: an encrypted message of somebody else, each once
-	"file":   {3, 3, (*script).elementFile},   // ROOM REGEXP CONTENT: the newest file with such a name, decrypted
-	"verify": {0, 1, (*script).elementVerify}, // [ROOM]: as the verb verify
-	"again":  {0, 0, (*script).elementAgain},  // log in again: the new session has the recovery key and nothing else
-	"trusts": {1, 1, (*script).elementTrusts}, // signed|verified: nothing in the rooms has a warning, and this is what all devices of the bot are
+	"room":     {2, 9, (*script).elementRoom},     // ROOM USER…: a new encrypted room with these users; a running bot joins
+	"direct":   {3, 3, (*script).elementDirect},   // ROOM USER TEXT: a new direct chat with its first message, sent before the user can have joined
+	"invite":   {2, 2, (*script).elementInvite},   // ROOM USER: with the keys of what was said before
+	"say":      {2, 2, (*script).elementSay},      // ROOM TEXT: a user's ID in it is a pill
+	"reply":    {3, 3, (*script).elementReply},    // ROOM REGEXP TEXT: to the newest matching message of somebody else
+	"thread":   {3, 3, (*script).elementThread},   // ROOM REGEXP TEXT: in the thread of the newest matching message, which may be its first one
+	"react":    {3, 3, (*script).elementReact},    // ROOM REGEXP KEY: to the newest matching message of somebody else
+	"edit":     {3, 3, (*script).elementEdit},     // ROOM REGEXP TEXT: of the newest matching message of this person
+	"redact":   {2, 2, (*script).elementRedact},   // ROOM REGEXP: the same
+	"typing":   {1, 1, (*script).elementTyping},   // ROOM: begin to type
+	"upload":   {2, 2, (*script).elementUpload},   // ROOM FILE
+	"expect":   {2, 2, (*script).elementExpect},   // ROOM REGEXP: an encrypted message of somebody else, each once
+	"clear":    {2, 2, (*script).elementClear},    // ROOM REGEXP: the same, but not encrypted
+	"threaded": {3, 3, (*script).elementThreaded}, // ROOM REGEXP ROOT: the newest matching message of somebody else is in the thread of ROOT, by its newest match
+	"preview":  {2, 2, (*script).elementPreview},  // ROOM REGEXP: what Element's list of rooms shows of the room, when all is quiet
+	"file":     {3, 3, (*script).elementFile},     // ROOM REGEXP CONTENT: the newest file with such a name, decrypted
+	"verify":   {0, 1, (*script).elementVerify},   // [ROOM]: as the verb verify
+	"sign":     {0, 1, (*script).elementSign},     // [NAME]: create the account's identity, or enter the recovery key that NAME, another session of it, has
+	"again":    {0, 0, (*script).elementAgain},    // log in again: the new session has the recovery key and nothing else
+	"trusts":   {1, 1, (*script).elementTrusts},   // signed|verified: nothing in the rooms has a warning, and this is what all devices of the bot are
 }
 
 // elementUser is a person with a client on Element's engine. Another session of the account, without keys, reads what is
@@ -47,15 +55,19 @@ type content struct {
 	Body    string `json:"body"`
 	MsgType string `json:"msgtype"`
 	Relates struct {
-		Type string `json:"rel_type"`
+		Type  string `json:"rel_type"`
+		Event string `json:"event_id"`
 	} `json:"m.relates_to"`
 	File json.RawMessage `json:"file"`
 }
 
 func doElement(ctx context.Context, sc *script, _ bool, args []string) error {
 	name, args := args[0], args[1:]
-	if len(args) == 0 {
-		return sc.elementLogIn(ctx, name)
+	switch {
+	case len(args) == 0:
+		return sc.elementLogIn(ctx, name, name, false)
+	case args[0] == "unsigned" && len(args) < 3:
+		return sc.elementLogIn(ctx, name, append(args, name)[1], true)
 	}
 	v, ok := elementVerbs[args[0]]
 	if !ok || len(args)-1 < v.min || len(args)-1 > v.max {
@@ -73,20 +85,21 @@ func doElement(ctx context.Context, sc *script, _ bool, args []string) error {
 
 func (sc *script) elementDir(name string) string { return filepath.Join(sc.dir, "element-"+name) }
 
-func (sc *script) elementLogIn(ctx context.Context, name string) error {
-	if err := sc.logIn(ctx, name, name, person.NoKeys); err != nil {
+// elementLogIn opens a session of an account; an unsigned one leaves the account's identity alone.
+func (sc *script) elementLogIn(ctx context.Context, name, account string, unsigned bool) error {
+	if err := sc.logIn(ctx, name, account, person.NoKeys); err != nil {
 		return err
 	}
 	dir := sc.elementDir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	client, err := element.Launch(dir, filepath.Join(sc.suite.repo, "deploy", "clients", "js", "client.mjs"))
+	client, err := element.Launch(dir, filepath.Join(sc.suite.repo, "deploy", "clients", "js"))
 	if err != nil {
 		return err
 	}
 	sc.elements[name] = &elementUser{Client: client, name: name, expected: map[string]bool{}}
-	return client.Do(ctx, "login", map[string]any{"homeserver": sc.home.URL(), "user": sc.people[name].ID(), "password": "password-" + name}, nil)
+	return client.Do(ctx, "login", map[string]any{"homeserver": sc.home.URL(), "user": sc.people[name].ID(), "password": "password-" + account, "unsigned": unsigned}, nil)
 }
 
 func (sc *script) elementRoom(ctx context.Context, e *elementUser, args []string) error {
@@ -132,106 +145,16 @@ func (sc *script) enterAll(ctx context.Context, users []string, room string, by 
 	return nil
 }
 
-// elementSend sends a message that the bot must finish, or something else, such as a reaction.
-func (sc *script) elementSend(ctx context.Context, e *elementUser, room, kind string, content map[string]any) error {
-	var event string
-	if err := e.Do(ctx, "send", map[string]any{"room": room, "type": kind, "content": content}, &event); err != nil {
-		return err
-	}
-	if kind == "m.room.message" && content["m.new_content"] == nil {
-		sc.note(sc.people[e.name], room, event)
-	}
-	_, err := e.Wait(ctx, func(ev element.Event) bool { return ev.ID == event })
-	return err
-}
-
-func (sc *script) elementSay(ctx context.Context, e *elementUser, args []string) error {
-	r, err := sc.room(args[0])
-	if err != nil {
-		return err
-	}
-	return sc.elementSend(ctx, e, r.id, "m.room.message", map[string]any{"msgtype": "m.text", "body": args[1], "m.mentions": person.Mentions(args[1])})
-}
-
-// elementPick finds the newest message that matches, of this person or of others.
-func (sc *script) elementPick(e *elementUser, place, pattern string, mine bool) (room string, ev element.Event, c content, err error) {
-	r, err := sc.room(place)
-	if err != nil {
-		return "", ev, c, err
-	}
-	re, err := regexp.Compile("(?m)" + pattern)
-	if err != nil {
-		return "", ev, c, err
-	}
-	ev, ok := e.Newest(func(ev element.Event) bool {
-		m, isMessage := shown(ev, r.id)
-		return isMessage && (ev.Sender == sc.people[e.name].ID()) == mine && re.MatchString(m.Body)
-	})
-	if !ok {
-		return "", ev, c, fmt.Errorf("no message fits %q", pattern)
-	}
-	c, _ = shown(ev, r.id)
-	return r.id, ev, c, nil
-}
-
-// shown returns the content of an event that Element shows as a message of the room.
-func shown(ev element.Event, room string) (c content, ok bool) {
-	if ev.Room != room || ev.Type != "m.room.message" || ev.Failure != "" || json.Unmarshal(ev.Content, &c) != nil {
-		return c, false
-	}
-	return c, c.Relates.Type != "m.replace"
-}
-
-func (sc *script) elementReply(ctx context.Context, e *elementUser, args []string) error {
-	room, ev, _, err := sc.elementPick(e, args[0], args[1], false)
-	if err != nil {
-		return err
-	}
-	return sc.elementSend(ctx, e, room, "m.room.message", map[string]any{
-		"msgtype": "m.text", "body": args[2], "m.mentions": map[string]any{"user_ids": []string{ev.Sender}},
-		"m.relates_to": map[string]any{"m.in_reply_to": map[string]any{"event_id": ev.ID}},
-	})
-}
-
-func (sc *script) elementReact(ctx context.Context, e *elementUser, args []string) error {
-	room, ev, _, err := sc.elementPick(e, args[0], args[1], false)
-	if err != nil {
-		return err
-	}
-	return sc.elementSend(ctx, e, room, "m.reaction", map[string]any{
-		"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": ev.ID, "key": args[2]},
-	})
-}
-
-func (sc *script) elementEdit(ctx context.Context, e *elementUser, args []string) error {
-	room, ev, _, err := sc.elementPick(e, args[0], args[1], true)
-	if err != nil {
-		return err
-	}
-	return sc.elementSend(ctx, e, room, "m.room.message", map[string]any{
-		"msgtype": "m.text", "body": "* " + args[2], "m.mentions": map[string]any{},
-		"m.new_content": map[string]any{"msgtype": "m.text", "body": args[2], "m.mentions": map[string]any{}},
-		"m.relates_to":  map[string]any{"rel_type": "m.replace", "event_id": ev.ID},
-	})
-}
-
-func (sc *script) elementUpload(ctx context.Context, e *elementUser, args []string) error {
-	r, err := sc.room(args[0])
-	if err != nil {
-		return err
-	}
-	data, err := os.ReadFile(filepath.Join(sc.work, args[1]))
-	if err != nil {
-		return err
-	}
-	var file map[string]any
-	if err := e.Do(ctx, "upload", map[string]any{"name": args[1], "type": "text/plain", "data": base64.StdEncoding.EncodeToString(data)}, &file); err != nil {
-		return err
-	}
-	return sc.elementSend(ctx, e, r.id, "m.room.message", file)
-}
-
 func (sc *script) elementExpect(ctx context.Context, e *elementUser, args []string) error {
+	return sc.elementTake(ctx, e, args, true)
+}
+
+func (sc *script) elementClear(ctx context.Context, e *elementUser, args []string) error {
+	return sc.elementTake(ctx, e, args, false)
+}
+
+// elementTake waits for a new message of somebody else.
+func (sc *script) elementTake(ctx context.Context, e *elementUser, args []string, encrypted bool) error {
 	r, err := sc.room(args[0])
 	if err != nil {
 		return err
@@ -249,8 +172,8 @@ func (sc *script) elementExpect(ctx context.Context, e *elementUser, args []stri
 	if err != nil {
 		return fmt.Errorf("nothing new fits %q: %w", args[1], err)
 	}
-	if !ev.Encrypted {
-		return fmt.Errorf("%q is not encrypted", m.Body)
+	if ev.Encrypted != encrypted {
+		return fmt.Errorf("%q is encrypted: %v", m.Body, ev.Encrypted)
 	}
 	e.expected[ev.ID+m.Body] = true
 	fmt.Fprintln(sc.ts.Stdout(), m.Body)
@@ -258,7 +181,7 @@ func (sc *script) elementExpect(ctx context.Context, e *elementUser, args []stri
 }
 
 func (sc *script) elementFile(ctx context.Context, e *elementUser, args []string) error {
-	_, _, m, err := sc.elementPick(e, args[0], args[1], false)
+	_, _, m, err := sc.elementPick(ctx, e, args[0], args[1], theirs)
 	if err != nil {
 		return err
 	}

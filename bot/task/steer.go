@@ -104,8 +104,8 @@ func debounce(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// wordsTime is how long a file without words waits for them while its sender types.
-const wordsTime = 30 * time.Second
+// WordsTime is how long a file without words waits for them while its sender types.
+const WordsTime = 30 * time.Second
 
 // wordless reports whether a task is only files.
 func wordless(rec *state.Task) bool {
@@ -115,7 +115,7 @@ func wordless(rec *state.Task) bool {
 // awaitWords waits while the sender of a file without words types them. They join the task, and end the wait as ctx.
 func (t *Task) awaitWords(ctx context.Context) {
 	asker := AskerOf(t.rec)
-	for until := time.Now().Add(wordsTime); t.env.Debounce > 0 && wordless(&t.rec) && t.env.Room.Types(asker) && time.Now().Before(until); {
+	for until := time.Now().Add(WordsTime); t.env.Debounce > 0 && wordless(&t.rec) && t.env.Room.Types(asker) && time.Now().Before(until); {
 		if retry.Sleep(ctx, 100*time.Millisecond) != nil {
 			return
 		}
@@ -141,7 +141,7 @@ func (t *Task) Joins(row state.Event) bool {
 
 func joins(rec *state.Task, silent bool, row state.Event, newest time.Time, debounce time.Duration) bool {
 	if silent && debounce > 0 {
-		debounce = max(debounce, wordsTime)
+		debounce = max(debounce, WordsTime)
 	}
 	gap := row.Time.Sub(newest)
 	return !rec.Compact && AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce

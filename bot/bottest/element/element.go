@@ -1,6 +1,6 @@
 // Package element is a Matrix client for one person, on the engine of Element: matrix-js-sdk, with its cryptography in
 // WebAssembly. It shows what the bot looks like to most people; package person shares mautrix with the bot, and might
-// share its errors. The client itself is deploy/clients/js/client.mjs. It stores nothing on disk.
+// share its errors. The client itself is in deploy/clients/js. It stores nothing on disk.
 package element
 
 import (
@@ -62,14 +62,10 @@ func Missing() string {
 // folder is where the packages and node are.
 func folder() string { return host.Cached("MATRIX_TUI_CLIENTS_JS", "clients-js") }
 
-// Launch starts the client in dir, an existing folder that gets its log. Program is client.mjs.
-func Launch(dir, program string) (*Client, error) {
-	source, err := os.ReadFile(program)
-	if err != nil {
-		return nil, fmt.Errorf("read client: %w", err)
-	}
+// Launch starts the client in dir, an existing folder that gets its log. Source is the folder with client.mjs.
+func Launch(dir, source string) (*Client, error) {
 	main := filepath.Join(dir, "client.mjs") // node looks for packages beside the program
-	if err := errors.Join(os.WriteFile(main, source, 0o600), os.Symlink(filepath.Join(folder(), "node_modules"), filepath.Join(dir, "node_modules"))); err != nil {
+	if err := errors.Join(os.CopyFS(dir, os.DirFS(source)), os.Symlink(filepath.Join(folder(), "node_modules"), filepath.Join(dir, "node_modules"))); err != nil {
 		return nil, fmt.Errorf("install client: %w", err)
 	}
 	log, err := os.Create(filepath.Join(dir, "client.log"))

@@ -2,7 +2,8 @@
 // It does what it reads from stdin, {"id", "do", ...}, one line each, and prints {"id", "result"} or {"id", "error"}.
 // Events of rooms are printed as {"event"} when they arrive and again when they change. The verbs are in bot/bottest.
 //
-// It is as strict as Element can be: it neither encrypts for devices that their owner has not signed nor reads them.
+// It is as strict as Element can be: it neither encrypts for devices that their owner has not signed nor reads them. Only
+// an account's unsigned session is as lenient as Element is by default.
 
 for (const name of ["log", "info", "debug", "warn", "trace"]) console[name] = console.error; // stdout is for answers
 
@@ -11,6 +12,7 @@ const sdk = await import("matrix-js-sdk");
 const { Attachment, EncryptedAttachment } = await import("@matrix-org/matrix-sdk-crypto-wasm");
 const crypto = await import("matrix-js-sdk/lib/crypto-api/index.js");
 const { logger } = await import("matrix-js-sdk/lib/logger.js");
+const { compose, edited } = await import("./compose.mjs");
 logger.setLevel?.("warn");
 
 const print = (line) => process.stdout.write(JSON.stringify(line) + "\n");
@@ -32,7 +34,7 @@ function tell(event) {
 }
 
 // open starts a session: {access_token, device_id, user_id} is the homeserver's answer to a login.
-async function open(login) {
+async function open(login, isolation) {
     client = sdk.createClient({
         baseUrl: account.homeserver, userId: login.user_id, deviceId: login.device_id, accessToken: login.access_token,
         verificationMethods: ["m.sas.v1"], timelineSupport: true,
@@ -44,9 +46,13 @@ async function open(login) {
     client.on(sdk.MatrixEventEvent.Decrypted, (event) => tell(event));
     client.on(sdk.MatrixEventEvent.Replaced, (event) => tell(event));
     client.on(sdk.RoomEvent.LocalEchoUpdated, (event) => tell(event));
+    client.on(sdk.RoomEvent.Redaction, (event, found) => {
+        const redacted = found.findEventById(event.event.redacts ?? event.getContent().redacts);
+        if (redacted) tell(redacted);
+    });
     await client.initRustCrypto({ useIndexedDB: false });
-    client.getCrypto().setDeviceIsolationMode(new crypto.OnlySignedDevicesIsolationMode());
-    await client.startClient({ initialSyncLimit: 50, lazyLoadMembers: true });
+    client.getCrypto().setDeviceIsolationMode(isolation ?? new crypto.OnlySignedDevicesIsolationMode());
+    await client.startClient({ initialSyncLimit: 50, lazyLoadMembers: true, threadSupport: true });
     await new Promise((resolve) => client.on(sdk.ClientEvent.Sync, (state) => state === "PREPARED" && resolve()));
 }
 
@@ -78,12 +84,19 @@ const isInvited = (found) => found.getMyMembership() === "invite";
 const isReady = async (found) => found.getMyMembership() === "join" && (await client.getCrypto().isEncryptionEnabledInRoom(found.roomId));
 const users = () => [...new Set(client.getRooms().flatMap((r) => r.getMembers().map((m) => m.userId)))];
 
+const encryption = { type: "m.room.encryption", state_key: "", content: { algorithm: "m.megolm.v1.aes-sha2" } };
+
 const verbs = {
-    // login opens the first session of an account, and creates its cross-signing identity, its recovery key and a backup of
-    // its keys, as Element does.
-    async login({ homeserver, user, password: secret }) {
+    // login opens a session of an account.
+    async login({ homeserver, user, password: secret, unsigned }) {
         account = { homeserver, user, password: secret };
+        if (unsigned) return open(await login(), new crypto.AllDevicesIsolationMode(true));
         await open(await login());
+        return verbs.identity();
+    },
+
+    // identity creates the account's cross-signing identity, its recovery key and a backup of its keys, as Element does.
+    async identity() {
         const keys = client.getCrypto();
         await keys.bootstrapCrossSigning({ authUploadDeviceSigningKeys: (request) => request(password()) });
         await keys.bootstrapSecretStorage({
@@ -95,7 +108,6 @@ const verbs = {
             setupNewKeyBackup: true,
         });
         if (!(await keys.isCrossSigningReady())) throw new Error("cross-signing is not ready");
-        return client.getUserId();
     },
 
     // again logs in with a new device, which has only the recovery key, and restores what has been said from the backup.
@@ -104,6 +116,15 @@ const verbs = {
         await until(client, [crypto.CryptoEvent.KeyBackupSessionsRemaining], async () => (await backup()).count >= 1);
         client.stopClient();
         await open(await login());
+        return verbs.sign({ key: recoveryKey });
+    },
+
+    // key returns the account's recovery key.
+    key: async () => [...recoveryKey],
+
+    // sign gives the session the account's identity and keys, as when a person enters the recovery key.
+    async sign({ key }) {
+        recoveryKey = Uint8Array.from(key);
         await client.getCrypto().userHasCrossSigningKeys(client.getUserId(), true); // fetches the identity
         await client.getCrypto().bootstrapCrossSigning({});
         await client.getCrypto().loadSessionBackupPrivateKeyFromSecretStorage();
@@ -115,9 +136,20 @@ const verbs = {
     async create({ name, invite }) {
         const { room_id } = await client.createRoom({
             name, preset: "private_chat", visibility: "private", is_direct: invite.length === 1, invite,
-            initial_state: [{ type: "m.room.encryption", state_key: "", content: { algorithm: "m.megolm.v1.aes-sha2" } }],
+            initial_state: [encryption],
         });
         await room(room_id, isReady);
+        return room_id;
+    },
+
+    // direct creates a direct chat as Element does when its first message is sent: it does not wait for the other side.
+    async direct({ user }) {
+        const { room_id } = await client.createRoom({
+            preset: "trusted_private_chat", visibility: "private", is_direct: true, invite: [user],
+            initial_state: [{ type: "m.room.guest_access", state_key: "", content: { guest_access: "can_join" } }, encryption],
+        });
+        await client.setAccountData("m.direct", { ...client.getAccountData("m.direct")?.getContent(), [user]: [room_id] });
+        await room(room_id, async (found) => (await isReady(found)) && found.getInvitedAndJoinedMemberCount() === 2);
         return room_id;
     },
 
@@ -138,13 +170,47 @@ const verbs = {
         return event_id;
     },
 
+    // say sends a text: as a reply to an event, in the thread of an event, or as an edit of one. A reply to an event in a
+    // thread is in that thread.
+    async say({ room: id, text, reply, thread, edit }) {
+        const found = client.getRoom(id);
+        const about = found.findEventById(reply ?? thread ?? edit ?? "");
+        const repliesTo = reply ? about : edit && found.findEventById(about.replyEventId);
+        let content = compose(found, text, repliesTo);
+        if (reply) content["m.relates_to"] = { "m.in_reply_to": { event_id: reply } };
+        if (edit) content = edited(about, content);
+        const root = about?.threadRootId ?? thread ?? null;
+        if (root && !found.getThread(root)) found.createThread(root, about, [], true);
+        const { event_id } = await client.sendMessage(id, root, content);
+        return event_id;
+    },
+
+    async redact({ room: id, event }) {
+        const { event_id } = await client.redactEvent(id, event);
+        return event_id;
+    },
+
+    async typing({ room: id }) {
+        await client.sendTyping(id, true, 30000);
+    },
+
+    // preview returns the plain text of the event whose preview Element's list of rooms shows, or the key of a reaction.
+    async preview({ room: id }) {
+        const shown = client.getRoom(id).getLiveTimeline().getEvents().filter((event) => {
+            return ["m.room.message", "m.sticker", "m.reaction"].includes(event.getType()) && !event.isRedacted();
+        });
+        const content = shown.at(-1)?.getContent();
+        return content?.["m.relates_to"]?.key ?? (content?.["m.new_content"] ?? content)?.body ?? "";
+    },
+
     // upload encrypts a file and returns the content of a message about it.
     async upload({ name, type, data }) {
         const bytes = Buffer.from(data, "base64");
         const sealed = Attachment.encrypt(bytes);
         const { content_uri } = await client.uploadContent(sealed.encryptedData, { type: "application/octet-stream", includeFilename: false });
         const file = { ...JSON.parse(sealed.mediaEncryptionInfo), url: content_uri };
-        return { msgtype: "m.file", body: name, filename: name, file, info: { mimetype: type, size: bytes.length }, "m.mentions": {} };
+        const msgtype = type.startsWith("image/") ? "m.image" : "m.file";
+        return { msgtype, body: name, filename: name, file, info: { mimetype: type, size: bytes.length }, "m.mentions": {} };
     },
 
     // download returns the decrypted content of a file that somebody has sent.
@@ -187,7 +253,7 @@ const verbs = {
         const keys = client.getCrypto();
         const problems = [];
         for (const r of client.getRooms()) {
-            for (const event of r.getLiveTimeline().getEvents()) {
+            for (const event of [...r.getLiveTimeline().getEvents(), ...r.getThreads().flatMap((thread) => thread.events)]) {
                 const about = `${event.getType()} ${event.getId()} from ${event.getSender()}`;
                 // Keys of the bot's do not say that they may be shared (MSC3061), so nobody shares them with those who come later.
                 if (event.decryptionFailureReason === crypto.DecryptionFailureCode.HISTORICAL_MESSAGE_USER_NOT_JOINED) continue;
