@@ -25,6 +25,7 @@ var elementVerbs = map[string]struct {
 	"invite":   {2, 2, (*script).elementInvite},   // ROOM USER: with the keys of what was said before
 	"say":      {2, 2, (*script).elementSay},      // ROOM TEXT: a user's ID in it is a pill
 	"reply":    {3, 3, (*script).elementReply},    // ROOM REGEXP TEXT: to the newest matching message of somebody else
+	"approve":  {2, 2, (*script).elementApprove},  // ROOM REGEXP: the words that the newest matching question asks for, as a reply
 	"thread":   {3, 3, (*script).elementThread},   // ROOM REGEXP TEXT: in the thread of the newest matching message, which may be its first one
 	"react":    {3, 3, (*script).elementReact},    // ROOM REGEXP KEY: to the newest matching message of somebody else
 	"edit":     {3, 3, (*script).elementEdit},     // ROOM REGEXP TEXT: of the newest matching message of this person

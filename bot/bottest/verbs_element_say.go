@@ -88,6 +88,18 @@ func (sc *script) elementReply(ctx context.Context, e *elementUser, args []strin
 	return sc.elementSayTo(ctx, e, args, theirs, "reply")
 }
 
+func (sc *script) elementApprove(ctx context.Context, e *elementUser, args []string) error {
+	room, ev, question, err := sc.elementPick(ctx, e, args[0], args[1], theirs)
+	if err != nil {
+		return err
+	}
+	words := yesCode.FindString(question.Body)
+	if words == "" {
+		return fmt.Errorf("the question asks for no yes with a code: %s", cut(question.Body, 300))
+	}
+	return sc.elementTell(ctx, e, true, "say", map[string]any{"room": room, "text": words, "reply": ev.ID})
+}
+
 func (sc *script) elementThread(ctx context.Context, e *elementUser, args []string) error {
 	return sc.elementSayTo(ctx, e, args, everybodys, "thread")
 }
