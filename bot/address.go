@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"net/netip"
 	"time"
 
 	"matrix-tui/state/retry"
@@ -12,7 +11,6 @@ import (
 // leads to this host, and no interface has it. A homeserver on this host or in its network cannot tell: see
 // SANDBOX_DENY.
 func (b *Bot) watchAddress(ctx context.Context) {
-	var known netip.Addr
 	for {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		address, err := b.account.SeenFrom(call)
@@ -20,10 +18,8 @@ func (b *Bot) watchAddress(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			b.log.Debug().Err(err).Msg("cannot ask the homeserver for this host's address")
 		}
-		if err == nil && address.IsValid() && address != known {
-			b.Gateway.Own(address)
+		if err == nil && address.IsValid() && b.Gateway.Own(address) {
 			b.log.Info().Stringer("address", address).Msg("containers cannot reach this address: the homeserver sees this host there")
-			known = address
 		}
 		if retry.Sleep(ctx, time.Hour) != nil {
 			return

@@ -65,7 +65,7 @@ func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind,
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
 	k = r.classify(ctx, row.Event, alone)
-	if k, err = r.proven(ctx, row.Event, k); err != nil {
+	if k, err = r.proven(ctx, row.Event, k, alone); err != nil {
 		return k, to, err
 	}
 	if k == kindTask || k == kindCommand {

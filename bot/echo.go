@@ -46,7 +46,7 @@ func (r *room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	switch {
 	case repeating(tasks[:echoRounds]) && (saysAgain(words, tasks[0].Result) || saysAgain(words, echoText)):
 		said = echoText
-	case len(tasks) == tirelessRounds && tireless(tasks) && isFast(words, time.Since(tasks[0].Updated)):
+	case len(tasks) == tirelessRounds && tasks[0].Ended != "" && tireless(tasks) && isFast(words, time.Since(tasks[0].Updated)):
 		said = tirelessText
 	default:
 		return false, nil

@@ -93,8 +93,10 @@ func TestFilesBeforeMentionInGroup(t *testing.T) {
 	d.text("$6", "@ann:here", "@bot:here what is on these pictures?", 10*time.Second)
 	d.says("$7", "@ann:here", "m.room.message", aFile, time.Minute)
 	d.text("$8", "@ann:here", "@bot:here another task", time.Minute)
+	d.says("$9", "@ann:here", "m.room.message", strings.TrimSuffix(aFile, "}")+`,"m.mentions":{"user_ids":["@bob:here"]}}`, time.Minute)
+	d.text("$10", "@ann:here", "@bot:here what is the time?", 10*time.Second)
 	d.decides()
-	for asked, want := range map[string][]string{"$1": {"$2"}, "$6": {"$3", "$5"}, "$8": nil} {
+	for asked, want := range map[string][]string{"$1": {"$2"}, "$6": {"$3", "$5"}, "$8": nil, "$10": nil} {
 		rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, asked)
 		if err != nil {
 			t.Fatal(err)

@@ -165,7 +165,7 @@ func (r *room) dropContainer(ctx context.Context) error {
 	}
 	call, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := r.bot.Podman.Stop(call, name, r.id); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+	if err := r.bot.Podman.Stop(call, name, r.id); err != nil && !sandbox.IsGone(err) {
 		return fmt.Errorf("stop container %s: %w", name, err)
 	}
 	if err := r.bot.Store.DropContainer(ctx, r.id); err != nil {

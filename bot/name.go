@@ -45,7 +45,10 @@ func (b *Bot) noteRenamed(e event.Event) {
 	}
 	b.start(func() {
 		defer b.naming.Store(false)
-		b.setProfile(b.ctx)
+		before := b.name()
+		if b.setProfile(b.ctx); b.name() == before {
+			return
+		}
 		b.log.Info().Str("name", b.name()).Msg("the account's profile has changed")
 	})
 }

@@ -36,28 +36,31 @@ func (r *room) unproven(ctx context.Context, e event.Event, what policy.Proof) (
 		return "", err
 	}
 	if e.IsDecrypted() {
-		return "I take this only from a verified session, and yours is not. Verify it (set up your identity first, if you have none), and send it again.\n" + howToVerify, nil
+		return "I take this only from a verified session, and yours is not verified. Verify it (first set up your identity if you have none), and send it again.\n" + howToVerify, nil
 	}
 	return "I take this only from an encrypted chat: your homeserver could have written it. " +
 		"Send it again in an encrypted chat with me, from a verified session.", nil
 }
 
-// proven returns the kind of an event, or kindUnproven if it needs a proof where everything does. An edit is then ignored.
-// Whoever may have written it, stopping is allowed.
-func (r *room) proven(ctx context.Context, e event.Event, k kind) (kind, error) {
+// proven returns the kind of an event, or kindUnproven if it needs a proof where everything does. An edit is then ignored,
+// and so is what asks for nothing by itself. Whoever may have written it, stopping is allowed.
+func (r *room) proven(ctx context.Context, e event.Event, k kind, alone bool) (kind, error) {
+	asks := []kind{kindTask, kindCommand, kindUnsupported}
+	if k != kindEdit && !slices.Contains(asks, k) {
+		return k, nil
+	}
 	m, _ := e.Message()
-	c, _, command := parseCommand(taskText(m))
-	if command && c.name == "stop" || !slices.Contains([]kind{kindTask, kindCommand, kindEdit, kindUnsupported}, k) {
+	if c, _, ok := parseCommand(taskText(m)); k == kindCommand && ok && c.name == "stop" {
 		return k, nil
 	}
 	said, err := r.unproven(ctx, e, policy.ProofAll)
 	switch {
 	case err != nil || said == "":
 		return k, err
-	case k == kindEdit:
-		return kindArchive, nil
+	case slices.Contains(asks, classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id, alone))):
+		return kindUnproven, nil
 	}
-	return kindUnproven, nil
+	return kindArchive, nil
 }
 
 // granted returns the answer to store if an event may answer a question with it, or what its sender
@@ -91,10 +94,10 @@ func (r *room) granted(ctx context.Context, row state.Event, q task.Question, an
 		return "", "A yes to this counts only in an encrypted message from a verified session. Encrypt this room, then" + name, nil
 	case said != "":
 		return "", said, nil
-	case yes && encrypted && !named:
-		return "", "Your server could have made this an answer to my question. If you mean yes," + name, nil
-	case yes && encrypted:
+	case yes && named:
 		return "yes", "", nil
+	case yes && encrypted:
+		return "", "To say yes," + name + " Without the number, your server could have made this an answer to it.", nil
 	}
 	return answer, "", nil
 }

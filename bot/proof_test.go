@@ -173,7 +173,7 @@ func TestCode(t *testing.T) {
 	rec, code := d.asksFor("git push")
 	seen := map[string]bool{code: true}
 	for i := range 20 {
-		rec.HeldCommand = fmt.Sprint("git push ", i)
+		rec.Nonce = fmt.Sprint(i)
 		seen[d.env.Task(rec).Question().Code()] = true
 	}
 	if len(seen) < 15 || len(code) != 4 {
@@ -222,6 +222,16 @@ func TestApprovalsProve(t *testing.T) {
 
 // Where everything needs a proof, other messages start nothing, answer nothing, and are told why; anybody may stop.
 func TestAllProve(t *testing.T) {
+	quiet := newDeciding(t, grouped)
+	quiet.bot.Proof = policy.ProofAll
+	quiet.bot.members.Learn(quiet.id, quiet.bot.members.Version(), 3)
+	for id, content := range map[string]string{"$a": textOf("nice weather"), "$b": aFile} {
+		quiet.proves(id, content, event.Unencrypted)
+	}
+	quiet.proves("$c", `{"msgtype":"m.text","body":"!stop","m.new_content":{"msgtype":"m.text","body":"@bot:here do evil","m.mentions":{"user_ids":["@bot:here"]}},"m.relates_to":{"rel_type":"m.replace","event_id":"$a"}}`, event.Unencrypted)
+	if out, err := quiet.bot.Journal.Unsent(t.Context(), quiet.id); len(out) > 0 || len(quiet.line()) > 0 || err != nil {
+		t.Errorf("what is not for the bot: %+v, %q, %v", out, quiet.line(), err)
+	}
 	d := newDeciding(t, everything)
 	d.bot.Proof = policy.ProofAll
 	for id, content := range map[string]string{"$a": textOf("deploy it"), "$b": textOf("!status"), "$c": textOf("!memory add x"), "$d": aFile} {
@@ -243,6 +253,7 @@ func TestAllProve(t *testing.T) {
 	d.decides()
 	d.proves("$g", replyOf("staging", "$q"), event.Unencrypted)
 	d.proves("$h", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"other words"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, event.Unencrypted)
+	d.proves("$s", `{"msgtype":"m.text","body":"!stop","m.new_content":{"msgtype":"m.text","body":"do evil"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, event.Unencrypted)
 	if got, err := d.bot.Journal.Task(t.Context(), rec.Key); err != nil || got.State != state.TaskWaiting || got.Text != "deploy it" {
 		t.Errorf("%+v, %v", got, err)
 	}

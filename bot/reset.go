@@ -121,7 +121,7 @@ func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		err := r.env.Vacate(func() error { return r.bot.Podman.Destroy(call, name, r.id) })
-		if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		if err != nil && !sandbox.IsGone(err) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -191,6 +191,9 @@ func next(data *define.InspectContainerData, gateway string) action {
 	return actRemake
 }
 
+// IsGone reports whether an error says that a room has no container of that name: there is none, or it is not the room's.
+func IsGone(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, errForeign) }
+
 // errForeign: the container has another room's label, or none.
 var errForeign = fmt.Errorf("it does not belong to this room: %w", ErrNameTaken)
 

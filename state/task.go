@@ -85,6 +85,7 @@ type Details struct {
 	Given    int      `json:"given,omitempty"`    // how many of Said the current run received
 	Around   string   `json:"around,omitempty"`   // what the agent said before and after its open question
 	Model    string   `json:"model,omitempty"`    // of the current run
+	Nonce    string   `json:"nonce,omitempty"`    // random, of the newest question
 	Budget   int      `json:"budget,omitempty"`   // the number of the question for more tokens, from 1; 0 unless it is the newest
 	Allowed  int64    `json:"allowed,omitempty"`  // tokens that people have allowed it beyond the room's limit
 	Overflow bool     `json:"overflow,omitempty"` // an earlier run's session became too long for the model

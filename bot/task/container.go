@@ -81,7 +81,7 @@ func (e *Env) Retire(ctx context.Context) error {
 	if err != nil && !errors.Is(err, sandbox.ErrNameTaken) {
 		return fmt.Errorf("keep packages of container %s: %w", name, err)
 	}
-	if err := e.Podman.Destroy(ctx, name, e.ID); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+	if err := e.Podman.Destroy(ctx, name, e.ID); err != nil && !sandbox.IsGone(err) {
 		return fmt.Errorf("destroy container %s: %w", name, err)
 	}
 	return nil

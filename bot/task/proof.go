@@ -19,17 +19,20 @@ type Proof struct {
 // Grants reports whether a yes to the newest question runs a command or allows more tokens.
 func (q Question) Grants() bool { return q.IsHeld() || q.t.rec.Budget != 0 }
 
-// Code returns the digits with which an encrypted yes names the open question. They depend on
-// what is asked, so a yes that was held back fits no other question.
+// Code returns the digits with which an encrypted yes names the open question. They are random, so a yes that was held
+// back fits another question once in 10,000 times.
 func (q Question) Code() string {
-	sum := sha256.Sum256([]byte(q.Txn() + "\x00" + q.t.rec.HeldDir + "\x00" + q.t.rec.HeldCommand))
+	sum := sha256.Sum256([]byte(q.Txn() + "\x00" + q.t.rec.Nonce + "\x00" + q.t.rec.HeldDir + "\x00" + q.t.rec.HeldCommand))
 	return fmt.Sprintf("%04d", binary.BigEndian.Uint64(sum[:])%10_000)
 }
 
 var codes = regexp.MustCompile(`\b[0-9]{4}\b[\s,.:;]*`)
 
+// marks are what people put around a yes.
+var marks = strings.NewReplacer("`", "", "*", "", "_", "", `"`, "", "“", "", "”", "")
+
 // Affirms reports whether an answer is a yes to a question that grants something, and whether it
-// names that question by its code. A code alone is no decision yet.
+// names that question by its code. A code without a clear yes or no is no decision yet.
 func (q Question) Affirms(answer string) (yes, named bool) {
 	if !q.Grants() {
 		return false, false
@@ -38,13 +41,20 @@ func (q Question) Affirms(answer string) (yes, named bool) {
 	if q.IsHeld() {
 		affirms = IsYes
 	}
+	answer = marks.Replace(answer)
 	found := codes.FindAllString(answer, -1)
-	said := strings.TrimRight(strings.TrimSpace(codes.ReplaceAllString(answer, "")), ",.:;")
-	if said == "" {
-		return len(found) > 0, false
-	}
+	said := strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(codes.ReplaceAllString(answer, "")), ",.:; "), " please")
+	said = strings.TrimRight(said, ",.:;")
 	named = len(found) == 1 && found[0][:4] == q.Code()
-	return affirms(said) || affirms(answer), named
+	switch {
+	case said == "":
+		return len(found) > 0, false
+	case affirms(said) || affirms(answer):
+		return true, named
+	case strings.Contains(answer, q.Code()) && !strings.HasPrefix(strings.ToLower(said), "no"):
+		return true, false
+	}
+	return false, named
 }
 
 // how returns how to answer the question, without a full stop.

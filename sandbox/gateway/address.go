@@ -71,15 +71,23 @@ func (c *Config) allowed(to netip.AddrPort) bool {
 
 // allowed is Config.allowed without this host's own public address.
 func (g *Gateway) allowed(to netip.AddrPort) bool {
-	own := g.own.Load()
-	return (own == nil || plain(to.Addr()) != *own) && g.cfg.allowed(to)
+	for i := range g.own {
+		if own := g.own[i].Load(); own != nil && plain(to.Addr()) == *own {
+			return false
+		}
+	}
+	return g.cfg.allowed(to)
 }
 
 // Own closes a public address that leads to this host although no interface has it, as behind 1:1 NAT. It replaces the
-// one before.
-func (g *Gateway) Own(address netip.Addr) {
-	own := plain(address)
-	g.own.Store(&own)
+// one before of its family, and reports whether that was another one.
+func (g *Gateway) Own(address netip.Addr) (changed bool) {
+	own, family := plain(address), 0
+	if own.Is6() {
+		family = 1
+	}
+	before := g.own[family].Swap(&own)
+	return before == nil || *before != own
 }
 
 // BehindNAT reports whether no interface of this host has a public IPv4 address. One may lead to it all the same.

@@ -97,10 +97,14 @@ func TestAllowed(t *testing.T) {
 // Behind 1:1 NAT, no interface has the host's public address.
 func TestOwn(t *testing.T) {
 	g := New(Config{Dir: t.TempDir()})
-	g.Own(netip.MustParseAddr("8.8.4.4"))
-	g.Own(netip.MustParseAddr("::ffff:8.8.8.8"))
+	for _, address := range []string{"8.8.4.4", "::ffff:8.8.8.8", "2001:4860:4860::1"} { // the first is replaced
+		if a := netip.MustParseAddr(address); !g.Own(a) || g.Own(a) {
+			t.Errorf("%s is not new, or is so twice", address)
+		}
+	}
 	for address, closed := range map[string]bool{
 		"8.8.8.8:80": true, "[::ffff:8.8.8.8]:443": true, "[64:ff9b::808:808]:443": true, "8.8.4.4:443": false, "8.8.8.9:443": false, "10.0.0.1:443": true,
+		"[2001:4860:4860::1]:443": true, "[2001:4860:4860::2]:443": false,
 	} {
 		if err := g.control("tcp", address, nil); (err != nil) != closed {
 			t.Errorf("%s: %v", address, err)

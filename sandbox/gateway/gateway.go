@@ -69,7 +69,7 @@ type Gateway struct {
 	cfg     Config
 	model   *http.Transport
 	proxies func(*url.URL) (*url.URL, error) // of the host
-	own     atomic.Pointer[netip.Addr]       // see Own
+	own     [2]atomic.Pointer[netip.Addr]    // see Own; IPv4, IPv6
 
 	mu     sync.Mutex
 	doors  map[string]*door

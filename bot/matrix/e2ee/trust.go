@@ -81,20 +81,35 @@ func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device
 }
 
 // verified returns Verified if the users' trusted identities have signed these trusted devices,
-// else Decrypted. A pinned device counts only while its user has no such identity.
+// else Decrypted. A pinned device counts only while its user has no such identity. It fetches the
+// devices of a user again whose signature may be new.
 func (m *Machine) verified(ctx context.Context, devices ...*id.Device) (wire.Encryption, error) {
-	m.readMu.Lock()
-	defer m.readMu.Unlock()
 	for _, device := range devices {
-		trust, err := m.reader.ResolveTrustContext(m.log.WithContext(ctx), device)
-		if err != nil {
-			return "", fmt.Errorf("check device %s of %s: %w", device.DeviceID, device.UserID, err)
+		signed, err := m.isSigned(ctx, device)
+		if err == nil && !signed {
+			if err = m.refreshUser(ctx, device.UserID); err == nil {
+				signed, err = m.isSigned(ctx, device)
+			}
 		}
-		if trust < id.TrustStateCrossSignedTOFU || trust == id.TrustStateVerified {
+		if err != nil {
+			return "", err
+		}
+		if !signed {
 			return wire.Decrypted, nil
 		}
 	}
 	return wire.Verified, nil
+}
+
+// isSigned reports whether the device's user has a trusted identity that has signed it.
+func (m *Machine) isSigned(ctx context.Context, device *id.Device) (bool, error) {
+	m.readMu.Lock()
+	defer m.readMu.Unlock()
+	trust, err := m.reader.ResolveTrustContext(m.log.WithContext(ctx), device)
+	if err != nil {
+		return false, fmt.Errorf("check device %s of %s: %w", device.DeviceID, device.UserID, err)
+	}
+	return trust >= id.TrustStateCrossSignedTOFU && trust != id.TrustStateVerified, nil
 }
 
 // HasIdentity reports whether one of the users has a cross-signing identity that is trusted. It
