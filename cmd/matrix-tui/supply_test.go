@@ -62,7 +62,7 @@ func TestOnlyDownloadsHaveNetwork(t *testing.T) {
 					continue
 				}
 				run = regexp.MustCompile(`--mount=\S+ `).ReplaceAllString(run, "")
-				for _, command := range regexp.MustCompile(`; (?:do )?|&& `).Split(strings.ReplaceAll(run, ";\\n", "\\n"), -1) {
+				for _, command := range regexp.MustCompile(`; (?:do )?|&& |\| `).Split(strings.ReplaceAll(run, ";\\n", "\\n"), -1) {
 					if command = strings.Join(strings.Fields(command), " "); !downloads.MatchString(command) {
 						t.Errorf("%s runs with a network: %s", file, command)
 					}
