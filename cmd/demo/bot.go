@@ -74,13 +74,17 @@ func (d *demo) timeout() time.Duration {
 func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 	set := map[string]string{
 		"STATE_DIR": d.state(), "MATRIX_HOMESERVER": d.homeserver, "MATRIX_USER": d.bot, "MATRIX_PASSWORD": known.Bot.Password,
-		"MATRIX_OWNERS": d.you.ID(), "MATRIX_ALLOW": d.you.ID(), "DEBOUNCE_MILLISECONDS": "0", // each line has its answer here
+		"MATRIX_OWNERS": d.you.ID(),
 	}
-	if d.setting("E2EE_DEVICES") == "" {
-		set["E2EE_DEVICES"] = "all" // any client works in encrypted rooms, without verification
-	}
-	if d.setting("REQUIRE_ENCRYPTION") == "" {
-		set["REQUIRE_ENCRYPTION"] = "off" // the homeserver is the demo's own
+	for name, value := range map[string]string{
+		"MATRIX_ALLOW":          d.you.ID(),
+		"DEBOUNCE_MILLISECONDS": "0",   // each line has its answer here
+		"E2EE_DEVICES":          "all", // any client works in encrypted rooms, without verification
+		"REQUIRE_ENCRYPTION":    "off", // the homeserver is the demo's own
+	} {
+		if d.setting(name) == "" {
+			set[name] = value
+		}
 	}
 	if d.model != nil {
 		set["GEMINI_API_KEY"], set["GEMINI_BASE_URL"] = d.modelKey, d.modelURL
