@@ -101,6 +101,9 @@ func noCommand(said string) string {
 	return word
 }
 
+// isUnknown reports whether a message is meant as a command but is none.
+func isUnknown(said string) bool { return misspelt(said) != "" || noCommand(said) != "" }
+
 // usage returns a sentence about how to write the command.
 func (c command) usage() string {
 	if c.text == "" {
