@@ -139,7 +139,7 @@ func TestReplyKeys(t *testing.T) {
 	}
 }
 
-// A poll is a task with its answers, where every message is one, and nothing elsewhere. A location is its text.
+// A poll is a task with its answers, where every message is one, and nothing elsewhere. A location is its text and its place.
 func TestPolls(t *testing.T) {
 	const early = `{"org.matrix.msc3381.poll.start":{"question":{"org.matrix.msc1767.text":"Which one?"},"answers":[{"id":"a","org.matrix.msc1767.text":"red"},{"id":"b","org.matrix.msc1767.text":"green"}]},"org.matrix.msc1767.text":"Which one? red green"}`
 	const stable = `{"m.poll.start":{"question":{"m.text":[{"body":"Which one?"}]},"answers":[{"m.id":"a","m.text":[{"body":"red"}]},{"m.id":"b","m.text":[{"body":"green"}]}]}}`
@@ -154,10 +154,16 @@ func TestPolls(t *testing.T) {
 			}
 		}
 	}
-	d := newDeciding(t, everything)
-	d.says("$1", "@ann:here", "m.room.message", `{"msgtype":"m.location","body":"I am here: geo:51.5,-0.1","geo_uri":"geo:51.5,-0.1"}`, 0)
-	d.decides()
-	if line := d.line(); len(line) != 1 || line[0] != "I am here: geo:51.5,-0.1" {
-		t.Errorf("a location is %q", line)
+	for content, want := range map[string]string{
+		`"body":"I am here: geo:51.5,-0.1","geo_uri":"geo:51.5,-0.1"`: "I am here: geo:51.5,-0.1",
+		`"body":"Location","geo_uri":"geo:51.5,-0.1;u=9"`:             "Location\ngeo:51.5,-0.1;u=9",
+		`"body":"","geo_uri":"geo:51.5,-0.1"`:                         "geo:51.5,-0.1", `"body":"Location"`: "Location",
+	} {
+		d := newDeciding(t, everything)
+		d.says("$1", "@ann:here", "m.room.message", `{"msgtype":"m.location",`+content+`}`, 0)
+		d.decides()
+		if line := d.line(); len(line) != 1 || line[0] != want {
+			t.Errorf("a location is %q, want %q", line, want)
+		}
 	}
 }

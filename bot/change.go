@@ -96,8 +96,14 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
 	target, words := m.RelatesTo.EventID, m.NewWords()
+	unknown := isUnknown(taskText(now))
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	switch {
+	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender && unknown:
+		if err := r.withdraw(ctx, rec, row.Sender); err != nil {
+			return err
+		}
+		return r.tell(ctx, row, notKnown(taskText(now)))
 	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender:
 		return r.rewrite(ctx, row, rec, words)
 	case err == nil && rec.State != state.TaskDone && rec.State != state.TaskAnswered && rec.Requester == row.Sender:
@@ -129,7 +135,10 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 		}
 		return r.amend(ctx, row, t, target, text)
 	}
-	if r.mentions(ctx, row, now) {
+	switch mentions := r.mentions(ctx, row, now); {
+	case mentions && unknown:
+		return r.tell(ctx, row, notKnown(taskText(now)))
+	case mentions:
 		return r.enqueueEdited(ctx, row, now)
 	}
 	return r.finish(ctx, row)

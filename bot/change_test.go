@@ -2,6 +2,7 @@ package bot
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +102,30 @@ func TestEditToCommand(t *testing.T) {
 	d.decides()
 	if line := d.line(); len(line) != 1 || line[0] != "delete /workspace/a withdrawn" {
 		t.Errorf("the task that became !stop is %q", line)
+	}
+}
+
+// An edit into an unknown command is answered as a new message would be, and what was written first is not done.
+func TestEditToUnknownCommand(t *testing.T) {
+	for body, want := range map[string]string{"!foo": "!foo is not one of my commands", "!stpo": "Did you mean !stop?"} {
+		d := newDeciding(t, everything)
+		d.text("$1", "@ann:here", "delete /workspace/a", 0)
+		d.decides()
+		edit := `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"` + body + `"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`
+		d.says("$2", "@ann:here", "m.room.message", edit, time.Second)
+		d.decides()
+		if line := d.line(); len(line) != 1 || line[0] != "delete /workspace/a withdrawn" || !strings.Contains(d.said("$2"), want) {
+			t.Errorf("%s: told %q, tasks %q", body, d.said("$2"), line)
+		}
+		d = newDeciding(t, grouped)
+		d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
+		d.text("$1", "@ann:here", "deploy it", 0)
+		d.decides()
+		d.says("$2", "@ann:here", "m.room.message", strings.ReplaceAll(edit, body, "@bot:here "+body), time.Second)
+		d.decides()
+		if line := d.line(); len(line) > 0 || !strings.Contains(d.said("$2"), want) {
+			t.Errorf("%s, which mentions the bot now: told %q, tasks %q", body, d.said("$2"), line)
+		}
 	}
 }
 

@@ -101,6 +101,9 @@ func noCommand(said string) string {
 	return word
 }
 
+// isUnknown reports whether a message is meant as a command but is none.
+func isUnknown(said string) bool { return misspelt(said) != "" || noCommand(said) != "" }
+
 // usage returns a sentence about how to write the command.
 func (c command) usage() string {
 	if c.text == "" {
@@ -131,7 +134,7 @@ func (r *room) doCommand(ctx context.Context, row state.Event) error {
 		return r.tell(ctx, row, "`!"+c.name+"` is for my owners.")
 	case c.direct && !r.bot.isDirect(r.id):
 		return r.tell(ctx, row, "`!"+c.name+"` works in a direct chat with me.")
-	case rest == "" && c.text != "" && !c.alone() || rest != "" && c.text == "" || c.run == nil:
+	case !c.takes(rest) || c.run == nil:
 		return r.tell(ctx, row, c.usage())
 	}
 	return c.run(r, ctx, row, rest)
@@ -145,8 +148,21 @@ func notKnown(said string) string {
 	return "Did you mean `!" + misspelt(said) + "`? If it is a task, send it without the `!`."
 }
 
-// alone reports whether the command works without an argument.
-func (c command) alone() bool { return c.text == "" || strings.HasPrefix(c.text, "[") }
+// takes reports whether the command has this argument. In brackets, only what is in capitals stands for something else.
+func (c command) takes(rest string) bool {
+	words, optional := strings.CutPrefix(c.text, "[")
+	switch {
+	case rest == "":
+		return optional || c.text == ""
+	case !optional || strings.ToLower(words) != words || strings.Contains(words, "…"):
+		return c.text != ""
+	}
+	said := strings.ToLower(rest)
+	if c.name == "help" {
+		said = strings.TrimSuffix(said, "s")
+	}
+	return slices.Contains(strings.Split(strings.TrimSuffix(words, "]"), "|"), said)
+}
 
 // doHelp lists commands that the sender may use.
 func (r *room) doHelp(ctx context.Context, row state.Event, which string) error {

@@ -89,6 +89,27 @@ func TestUnknownCommand(t *testing.T) {
 	}
 }
 
+// What follows a command that takes nothing, or only certain words, is not dropped silently.
+func TestNoArgument(t *testing.T) {
+	for body, want := range map[string]string{
+		"!help\nand fix the site": "!help [all|owner] lists", "!help me with my homework": "!help [all|owner] lists",
+		"!help": "!help all lists", "!help ALL": "• !steer", "!help owners": "• !reset",
+		"!status foo": "!status takes no argument", "!new york weather": "!new takes no argument", "!stop the server": "!stop [all] cancels",
+	} {
+		d := newDeciding(t, everything)
+		d.text("$1", "@ann:here", body, 0)
+		d.decides()
+		if got := d.said("$1"); !strings.Contains(got, want) {
+			t.Errorf("%q: %q", body, got)
+		}
+	}
+	for body, want := range map[string]bool{"!rooms all": true, "!rooms now": false, "!reset Sandbox": true, "!reset all of it": false, "!reset sandboxs": false, "!model my-model": true, "!compact the port": true, "!memory": true, "!alerts": false, "!task": false} {
+		if c, rest, ok := parseCommand(body); !ok || c.takes(rest) != want {
+			t.Errorf("%q: %v, want %v", body, !want, want)
+		}
+	}
+}
+
 // The help fits on the screen of a phone: five commands, a line each.
 func TestHelpFits(t *testing.T) {
 	lines := strings.Split(helpList(""), "\n")

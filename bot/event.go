@@ -111,7 +111,7 @@ func classifyMessage(m event.Message) kind {
 		return kindArchive
 	}
 	text := taskText(m)
-	if c, rest, ok := parseCommand(text); ok && (c.run != nil || rest == "") || misspelt(text) != "" || noCommand(text) != "" || update.Wanted(text) {
+	if c, rest, ok := parseCommand(text); ok && (c.run != nil || rest == "") || isUnknown(text) || update.Wanted(text) {
 		return kindCommand
 	}
 	return kindTask

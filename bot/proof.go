@@ -98,6 +98,8 @@ func (r *room) granted(ctx context.Context, row state.Event, q task.Question, an
 		return "yes", "", nil
 	case yes && encrypted:
 		return "", "To say yes," + name + " Without the number, your server could have made this an answer to it.", nil
+	case yes && q.IsHeld() && !task.IsYes(answer):
+		return "", "To run it, answer just `yes`; to refuse, `no`.", nil
 	}
 	return answer, "", nil
 }

@@ -147,6 +147,28 @@ func TestApprovalNamesItsQuestion(t *testing.T) {
 	}
 }
 
+// More than a plain yes neither approves nor refuses, also in a room in clear.
+func TestAlmostYes(t *testing.T) {
+	for body, answer := range map[string]string{
+		"yes please": "", "ok, run it then": "", "Yes.": "Yes.", "yes but not to main": "yes but not to main", "no": "no", "later": "later",
+	} {
+		d := newDeciding(t, everything)
+		rec, _ := d.asksFor("git push")
+		d.proves("$2", replyOf(body, "$q"), event.Unencrypted)
+		got, err := d.bot.Journal.Task(t.Context(), rec.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := ""
+		if len(got.Answers) > 0 {
+			given = got.Answers[0].Answer
+		}
+		if told := strings.HasPrefix(d.said("$2"), "To run it, answer just yes"); given != answer || told != (answer == "") {
+			t.Errorf("%q: answered %q, told %q", body, given, d.said("$2"))
+		}
+	}
+}
+
 // A plain "yes CODE" needs no reply, because it names its question. An edit never approves.
 func TestApprovalByCode(t *testing.T) {
 	d := newDeciding(t, everything)

@@ -33,12 +33,8 @@ func (r *room) doCompact(ctx context.Context, row state.Event, _ string) error {
 // doReset runs !reset: the next task starts a new session without the history and
 // without the notes of earlier tasks; or, with "sandbox", in a new container.
 func (r *room) doReset(ctx context.Context, row state.Event, what string) error {
-	switch what {
-	case "":
-	case "sandbox":
+	if what != "" {
 		return r.resetSandbox(ctx, row)
-	default:
-		return r.tell(ctx, row, "`!reset` starts over without this room's conversation. `!reset sandbox` replaces the container.")
 	}
 	if err := r.waitForEnd(ctx); err != nil {
 		return err

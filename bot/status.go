@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,8 +25,13 @@ func (r *room) doStatus(ctx context.Context, row state.Event, _ string) error {
 	if err != nil {
 		return err
 	}
-	return r.tell(ctx, row, strings.Join(append(lines, r.containerLines(ctx), r.modelLine(), used), "\n"))
+	return r.tell(ctx, row, endLists(strings.Join(append(lines, r.containerLines(ctx), r.modelLine(), used), "\n")))
 }
+
+var listEnd = regexp.MustCompile(`(?m)(^- .*\n)([^-\n])`)
+
+// endLists puts an empty line after each list, because Markdown takes a line that follows as part of the last item.
+func endLists(text string) string { return listEnd.ReplaceAllString(text, "$1\n$2") }
 
 // workLines returns lines about the running task, the queued tasks and the open
 // questions.

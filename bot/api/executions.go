@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"matrix-tui/bot"
 )
@@ -26,8 +27,8 @@ func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	case err != nil:
 	case s.Room == "":
 		err = malformed(`The field "room" is missing: it is the ID of a room that the bot is in`)
-	case s.Transcript == "" && len(s.Commands) == 0:
-		err = malformed(`The field "transcript" is missing: it says what to do`)
+	case strings.TrimSpace(s.Transcript+strings.Join(s.Commands, "")) == "":
+		err = malformed(`The field "transcript" is missing or blank: it says what to do`)
 	}
 	if err != nil {
 		h.fail(w, r, err)

@@ -100,7 +100,8 @@ func TestRefusals(t *testing.T) {
 
 		{"no body", "POST", "/execute", "", nil, 400, "The body is not valid JSON: unexpected end of JSON input, at byte 0"},
 		{"without room", "POST", "/execute", `{"transcript":"x"}`, nil, 400, `The field "room" is missing: it is the ID of a room that the bot is in`},
-		{"nothing to do", "POST", "/execute", `{"room":"` + testRoom + `","transcript":"","commands":[]}`, nil, 400, `The field "transcript" is missing: it says what to do`},
+		{"nothing to do", "POST", "/execute", `{"room":"` + testRoom + `","transcript":"","commands":[]}`, nil, 400, `The field "transcript" is missing or blank: it says what to do`},
+		{"blank", "POST", "/execute", `{"room":"` + testRoom + `","transcript":" \n","commands":["  "]}`, nil, 400, `The field "transcript" is missing or blank: it says what to do`},
 		{"without answer", "POST", "/resume/x", `{}`, nil, 400, `The field "answer" is missing: it is the answer to the question`},
 		{"numeric answer", "POST", "/resume/x", `{"answer":2}`, nil, 400, `The field "answer" must be a string, not a number`},
 		{"empty key", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: "}, 400, "The header Idempotency-Key must have 1 to 255 ASCII characters"},

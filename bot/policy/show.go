@@ -86,7 +86,7 @@ func (r *Room) show(key string) string {
 		return shown(all, "nobody")
 	case "reply":
 		if r.Reply == "" {
-			return fmt.Sprintf("`%s` in a direct chat, `%s` elsewhere", Reply("").In(true), Reply("").In(false))
+			return fmt.Sprintf("`%s` in a room of two, `%s` in larger ones", Reply("").In(true), Reply("").In(false))
 		}
 		return code(string(r.Reply))
 	case "persona":

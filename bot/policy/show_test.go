@@ -16,7 +16,7 @@ rooms: {"!r:x": {block: ["@c:x"], reply: "off", persona: p.md, model: m, timezon
 	for room, want := range map[string]string{
 		"": "**All rooms** (1 have settings of their own)\n\n" +
 			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x` (all rooms)\n" +
-			"- `reply`: `all` in a direct chat, `mention_only` elsewhere (default)\n- `persona`: none (default)\n" +
+			"- `reply`: `all` in a room of two, `mention_only` in larger ones (default)\n- `persona`: none (default)\n" +
 			"- `model`: as in the bot's settings (default)\n- `timezone`: as on the bot's host (default)\n- `timeout_seconds`: as in the bot's settings (default)\n" +
 			"- `question_minutes`: as in the bot's settings (default)\n- `tokens_per_day`: as in the bot's settings (default)\n- `session_daily_hour`: as in the bot's settings (default)\n- `session_idle_minutes`: as in the bot's settings (default)\n- `approvals`: none (all rooms)\n- `memory_from`: no other room (default)\n- `require_encryption`: as in the bot's settings (default)\n",
 		"!r:x": "**This room**, `!r:x`\n\n" +

@@ -44,6 +44,19 @@ func IsYes(answer string) bool {
 	return slices.Contains([]string{YesKey, "👍", "yes", "y", "ok", "okay", "approve", "approved", "run it", "go ahead"}, answer)
 }
 
+// almostYes reports whether an answer begins with a yes, and says nowhere that it means no.
+func almostYes(answer string) bool {
+	words := strings.Fields(strings.ToLower(strings.ReplaceAll(answer, "’", "'")))
+	for i := range words {
+		words[i] = strings.Trim(words[i], ".,:;!?")
+	}
+	means := func(word string) bool {
+		return slices.Contains([]string{"no", "not", "never"}, word) || strings.HasSuffix(word, "n't")
+	}
+	begins := slices.ContainsFunc(words[:min(len(words), 1)], IsYes) || len(words) > 1 && IsYes(words[0]+" "+words[1])
+	return begins && !slices.ContainsFunc(words, means)
+}
+
 // verdictOn returns the text with which the agent learns the decision about a command.
 func verdictOn(a agent.Answer, approved *state.Command) string {
 	switch {

@@ -32,7 +32,8 @@ var codes = regexp.MustCompile(`\b[0-9]{4}\b[\s,.:;]*`)
 var marks = strings.NewReplacer("`", "", "*", "", "_", "", `"`, "", "“", "", "”", "")
 
 // Affirms reports whether an answer is a yes to a question that grants something, and whether it
-// names that question by its code. A code without a clear yes or no is no decision yet.
+// names that question by its code. A code, or a yes to a command with more words, is no decision yet: it is a yes that
+// names nothing.
 func (q Question) Affirms(answer string) (yes, named bool) {
 	if !q.Grants() {
 		return false, false
@@ -51,6 +52,8 @@ func (q Question) Affirms(answer string) (yes, named bool) {
 		return len(found) > 0, false
 	case affirms(said) || affirms(answer):
 		return true, named
+	case q.IsHeld() && almostYes(said):
+		return true, false
 	case strings.Contains(answer, q.Code()) && !strings.HasPrefix(strings.ToLower(said), "no"):
 		return true, false
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"matrix-tui/state/event"
 )
@@ -49,6 +50,9 @@ func message(eventType string, content object) *event.Message {
 	}
 	if eventType == event.TypeSticker {
 		m.MsgType = event.TypeSticker
+	}
+	if place := content.text("geo_uri"); m.MsgType == "m.location" && !strings.Contains(m.Body, place) {
+		m.Body = strings.TrimSpace(m.Body + "\n" + place)
 	}
 	if next := content.object("m.new_content"); next != nil {
 		m.NewContent = &event.Text{

@@ -25,7 +25,7 @@ var (
 	textKeys = keys{
 		"msgtype": nil, "body": nil, "filename": nil, "format": nil, "formatted_body": nil, "url": nil, "file": fileKeys,
 		"info": {"mimetype": nil, "size": nil}, "m.mentions": {"user_ids": nil}, "m.relates_to": relationKeys, event.TxnKey: nil,
-		"m.voice": nil, "org.matrix.msc3245.voice": nil,
+		"m.voice": nil, "org.matrix.msc3245.voice": nil, "geo_uri": nil,
 	}
 	contentKeys = map[string]keys{
 		event.TypeMessage:    with(textKeys, keys{"m.new_content": textKeys}, verificationKeys),
