@@ -244,17 +244,22 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 		return r.tell(ctx, order, "That task has already ended.")
 	}
 	if rec.State == state.TaskWaiting {
-		rec.StopBy, rec.Withdrawn = order.Sender, false
-		if err := r.env.Task(rec).Question().Cancel(ctx, order.Sender, order.ID); err != nil {
-			return err
-		}
-		r.tasks.Wake()
-		return nil
+		return r.cancel(ctx, rec, order, order.ID)
 	}
 	if err := r.interrupt(ctx, rec, order); err != nil {
 		return err
 	}
 	return r.finish(ctx, order)
+}
+
+// cancel ends a task that waits for an answer and finishes the events in closes. The caller holds r.decisions.
+func (r *room) cancel(ctx context.Context, rec state.Task, order state.Event, closes ...string) error {
+	rec.StopBy, rec.Withdrawn = order.Sender, false
+	if err := r.env.Task(rec).Question().Cancel(ctx, order.Sender, closes...); err != nil {
+		return err
+	}
+	r.tasks.Wake()
+	return nil
 }
 
 // interrupt stores that a running or queued task is to be stopped, and stops it. The caller holds r.decisions.

@@ -1,9 +1,12 @@
 package bot
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 func TestToStop(t *testing.T) {
@@ -61,5 +64,37 @@ func TestSteerRightAfterRestart(t *testing.T) {
 		if len(rec.Said) != 1 || rec.Said[0].Text != "only its door" {
 			t.Errorf("%s: the running task was told %+v", name, rec.Said)
 		}
+	}
+}
+
+// !stop all cancels every open question, and what goes on with an answer.
+func TestStopAllWaiting(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "paint the shed", 0)
+	d.text("$2", "@bob:here", "paint the door", time.Minute)
+	d.text("$3", "@bob:here", "paint the roof", time.Minute)
+	d.decides()
+	d.asksIn("$1", "Which colour?", "")
+	d.asksIn("$2", "May I run this command?", "git push")
+	answered, _ := d.bot.Journal.TaskOf(t.Context(), d.id, "$3")
+	if err := d.bot.Journal.Claim(t.Context(), answered); err != nil {
+		t.Fatal(err)
+	}
+	d.text("$4", "@ann:here", "!stop all", time.Minute)
+	d.decides()
+	for _, c := range []struct {
+		event string
+		state state.TaskState
+	}{{"$1", state.TaskAnswered}, {"$2", state.TaskAnswered}, {"$3", state.TaskRunning}} {
+		if rec, _ := d.bot.Journal.TaskOf(t.Context(), d.id, c.event); rec.State != c.state || rec.StopBy != "@ann:here" {
+			t.Errorf("%s is %s, stopped by %q", c.event, rec.State, rec.StopBy)
+		}
+	}
+	if left := d.bot.waits.Count(d.id); left > 0 {
+		t.Errorf("%d questions are open", left)
+	}
+	told, _ := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$4"}}))
+	if !strings.Contains(string(told.Content), "open questions are cancelled") {
+		t.Errorf("the room is told %s", told.Content)
 	}
 }
