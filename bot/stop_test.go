@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -96,5 +97,39 @@ func TestStopAllWaiting(t *testing.T) {
 	told, _ := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$4"}}))
 	if !strings.Contains(string(told.Content), "open questions are cancelled") {
 		t.Errorf("the room is told %s", told.Content)
+	}
+}
+
+// A queued task that is deleted, edited into a command or stopped shows that at once, and does not count as queued.
+func TestWithdrawnWhileQueued(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$0", "@ann:here", "a long task", 0)
+	d.decides()
+	d.running("$0")
+	for _, id := range []string{"$1", "$2", "$3", "$4"} {
+		d.text(id, "@ann:here", "paint "+id, time.Minute)
+	}
+	d.decides()
+	d.says("$5", "@ann:here", "m.room.redaction", `{"redacts":"$1"}`, time.Second)
+	d.says("$6", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* !memory","m.new_content":{"msgtype":"m.text","body":"!memory"},"m.relates_to":{"rel_type":"m.replace","event_id":"$2"}}`, time.Second)
+	d.says("$7", "@ann:here", "m.reaction", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$3","key":"🛑"}}`, time.Second)
+	d.decides()
+	for event, want := range map[string]string{"$1": "-queued-x", "$2": "-queued-x", "$3": "", "$4": ""} {
+		var shown []string
+		for _, suffix := range []string{"-queued-x", "-end"} {
+			if m, err := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, event)+suffix); err == nil {
+				shown = append(shown, suffix)
+				if suffix == "-end" && !strings.Contains(string(m.Content), "⏹") {
+					t.Errorf("it ends with %s", m.Content)
+				}
+			}
+		}
+		if got := strings.Join(shown, " "); got != want {
+			t.Errorf("%s shows %q, want %q", event, got, want)
+		}
+	}
+	lines, err := d.workLines(t.Context())
+	if err != nil || !strings.Contains(lines[0], "1 task is queued") {
+		t.Errorf("%q, %v", lines, err)
 	}
 }

@@ -165,6 +165,14 @@ func (v Voice) started() []Message {
 	return []Message{v.react("-eyes", eyesKey), v.redact("-queued")}
 }
 
+// Unqueued returns the reactions for a task that will not run if it is still queued.
+func (v Voice) Unqueued() []Message {
+	if rec := &v.t.rec; rec.State != state.TaskQueued || rec.Source == state.FromHTTP || v.t.Moved() {
+		return nil
+	}
+	return []Message{v.redact("-queued")}
+}
+
 // ended returns the reactions for the end of a task. It may still have been queued.
 func (v Voice) ended(how agent.Ended) []Message {
 	if v.t.rec.Source == state.FromHTTP || v.t.Moved() {
