@@ -44,6 +44,9 @@ func (r *room) stopAll(ctx context.Context, row state.Event) error {
 		return err
 	}
 	for _, one := range queued {
+		if one.Withdrawn {
+			continue
+		}
 		if err := r.interrupt(ctx, one, row); err != nil {
 			return err
 		}

@@ -265,7 +265,7 @@ func (r *room) cancel(ctx context.Context, rec state.Task, order state.Event, cl
 // interrupt stores that a running or queued task is to be stopped, and stops it. The caller holds r.decisions.
 func (r *room) interrupt(ctx context.Context, rec state.Task, order state.Event) error {
 	rec.StopBy, rec.Withdrawn = order.Sender, false
-	if err := r.env.Note(ctx, rec); err != nil {
+	if err := r.env.Note(ctx, rec, r.env.Task(rec).Voice().Unqueued()...); err != nil {
 		return fmt.Errorf("store the stop: %w", err)
 	}
 	r.signalStop(rec.Key, "🛑 stopping all of its processes")

@@ -114,7 +114,7 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 	d.says("$6", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* !memory","m.new_content":{"msgtype":"m.text","body":"!memory"},"m.relates_to":{"rel_type":"m.replace","event_id":"$2"}}`, time.Second)
 	d.says("$7", "@ann:here", "m.reaction", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$3","key":"🛑"}}`, time.Second)
 	d.decides()
-	for event, want := range map[string]string{"$1": "-queued-x", "$2": "-queued-x", "$3": "", "$4": ""} {
+	for event, want := range map[string]string{"$1": "-queued-x", "$2": "-queued-x", "$3": "-queued-x -end", "$4": ""} {
 		var shown []string
 		for _, suffix := range []string{"-queued-x", "-end"} {
 			if m, err := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, event)+suffix); err == nil {

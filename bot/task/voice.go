@@ -165,12 +165,16 @@ func (v Voice) started() []Message {
 	return []Message{v.react("-eyes", eyesKey), v.redact("-queued")}
 }
 
-// Unqueued returns the reactions for a task that will not run if it is still queued.
+// Unqueued returns the reactions for a task that was stopped or withdrawn, if it is still queued and so will not run.
 func (v Voice) Unqueued() []Message {
 	if rec := &v.t.rec; rec.State != state.TaskQueued || rec.Source == state.FromHTTP || v.t.Moved() {
 		return nil
 	}
-	return []Message{v.redact("-queued")}
+	out := []Message{v.redact("-queued")}
+	if !v.t.rec.Withdrawn {
+		out = append(out, v.react("-end", stoppedKey))
+	}
+	return out
 }
 
 // ended returns the reactions for the end of a task. It may still have been queued.
