@@ -26,17 +26,14 @@ func (r *room) stopAll(ctx context.Context, row state.Event) error {
 	}
 	running, asked := "", ""
 	for _, one := range all {
-		if one.task.State == state.TaskWaiting {
-			asked = "The open questions are cancelled. "
-			err = r.cancel(ctx, one.task, row)
-		} else {
-			err = r.interrupt(ctx, one.task, row)
-		}
-		if err != nil {
-			return err
-		}
 		if one.running {
 			running = "The running task is being stopped. "
+		}
+		if one.task.State == state.TaskWaiting {
+			asked = "The open questions are cancelled. "
+		}
+		if err := r.end(ctx, one.task, row); err != nil {
+			return err
 		}
 	}
 	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
@@ -44,15 +41,22 @@ func (r *room) stopAll(ctx context.Context, row state.Event) error {
 		return err
 	}
 	for _, one := range queued {
-		if one.Withdrawn {
+		if one.StopBy != "" {
 			continue
 		}
-		if err := r.interrupt(ctx, one, row); err != nil {
+		if err := r.end(ctx, one, row); err != nil {
 			return err
 		}
 	}
-	r.tasks.Wake()
 	return r.tell(ctx, row, running+asked+said)
+}
+
+// end cancels or interrupts a task. The caller holds r.decisions.
+func (r *room) end(ctx context.Context, rec state.Task, order state.Event) error {
+	if r.isIdle(rec) {
+		return r.cancel(ctx, rec, order)
+	}
+	return r.interrupt(ctx, rec, order)
 }
 
 // endLeft ends what earlier tasks have left running, and returns a sentence about it.

@@ -243,7 +243,7 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	if rec.State == state.TaskDone || rec.State == state.TaskAnswered {
 		return r.tell(ctx, order, "That task has already ended.")
 	}
-	if rec.State == state.TaskWaiting {
+	if r.isIdle(rec) {
 		return r.cancel(ctx, rec, order, order.ID)
 	}
 	if err := r.interrupt(ctx, rec, order); err != nil {
@@ -252,10 +252,22 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	return r.finish(ctx, order)
 }
 
-// cancel ends a task that waits for an answer and finishes the events in closes. The caller holds r.decisions.
-func (r *room) cancel(ctx context.Context, rec state.Task, order state.Event, closes ...string) error {
+// isIdle reports whether a task can end without the tasks worker: it waits for an answer or, in the queue, for its turn.
+// The caller holds r.decisions.
+func (r *room) isIdle(rec state.Task) bool {
+	t := r.currentTask()
+	return rec.State == state.TaskWaiting || rec.State == state.TaskQueued && !r.following && (t == nil || t.Key() != rec.Key)
+}
+
+// cancel ends an idle task and finishes the events in closes. The caller holds r.decisions.
+func (r *room) cancel(ctx context.Context, rec state.Task, order state.Event, closes ...string) (err error) {
 	rec.StopBy, rec.Withdrawn = order.Sender, false
-	if err := r.env.Task(rec).Question().Cancel(ctx, order.Sender, closes...); err != nil {
+	if t := r.env.Task(rec); rec.State == state.TaskWaiting {
+		err = t.Question().Cancel(ctx, order.Sender, closes...)
+	} else {
+		err = t.Unqueue(ctx, closes...)
+	}
+	if err != nil {
 		return err
 	}
 	r.tasks.Wake()

@@ -128,6 +128,12 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", event, got, want)
 		}
 	}
+	final, _ := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, "$3")+"-f0")
+	rec, _ := d.bot.Journal.TaskOf(t.Context(), d.id, "$3")
+	order, _ := d.bot.Journal.Event(t.Context(), d.id, "$7")
+	if !strings.Contains(string(final.Content), "⏹ Stopped.") || rec.State != state.TaskAnswered || order.Status != state.Done {
+		t.Errorf("the stopped task is %s and has the answer %s; the order is %v", rec.State, final.Content, order.Status)
+	}
 	lines, err := d.workLines(t.Context())
 	if err != nil || !strings.Contains(lines[0], "1 task is queued") {
 		t.Errorf("%q, %v", lines, err)
