@@ -82,7 +82,7 @@ func (r *room) withdrawEdited(ctx context.Context, row state.Event) (own bool, e
 // withdraw ends a task that has not started. The caller holds r.decisions.
 func (r *room) withdraw(ctx context.Context, rec state.Task, by string) error {
 	rec.StopBy, rec.Withdrawn = by, true
-	if err := r.env.Note(ctx, rec); err != nil {
+	if err := r.env.Note(ctx, rec, r.env.Task(rec).Voice().Unqueued()...); err != nil {
 		return err
 	}
 	r.signalStop(rec.Key, "")

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +11,8 @@ import (
 	"matrix-tui/state"
 )
 
-// stopAll runs !stop all: it stops the running task and those in the queue, and ends what earlier tasks have left running.
+// stopAll runs !stop all: it stops the running task and those in the queue, cancels the open questions, and ends what
+// earlier tasks have left running.
 func (r *room) stopAll(ctx context.Context, row state.Event) error {
 	said := r.endLeft(ctx)
 	if ctx.Err() != nil {
@@ -24,23 +24,39 @@ func (r *room) stopAll(ctx context.Context, row state.Event) error {
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(all, func(c candidate) bool { return c.running }); i >= 0 {
-		if err := r.interrupt(ctx, all[i].task, row); err != nil {
+	running, asked := "", ""
+	for _, one := range all {
+		if one.running {
+			running = "The running task is being stopped. "
+		}
+		if one.task.State == state.TaskWaiting {
+			asked = "The open questions are cancelled. "
+		}
+		if err := r.end(ctx, one.task, row); err != nil {
 			return err
 		}
-		said = "The running task is being stopped. " + said
 	}
 	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
 	if err != nil {
 		return err
 	}
 	for _, one := range queued {
-		if err := r.interrupt(ctx, one, row); err != nil {
+		if one.StopBy != "" {
+			continue
+		}
+		if err := r.end(ctx, one, row); err != nil {
 			return err
 		}
 	}
-	r.tasks.Wake()
-	return r.tell(ctx, row, said)
+	return r.tell(ctx, row, running+asked+said)
+}
+
+// end cancels or interrupts a task. The caller holds r.decisions.
+func (r *room) end(ctx context.Context, rec state.Task, order state.Event) error {
+	if r.isIdle(rec) {
+		return r.cancel(ctx, rec, order)
+	}
+	return r.interrupt(ctx, rec, order)
 }
 
 // endLeft ends what earlier tasks have left running, and returns a sentence about it.

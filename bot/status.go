@@ -66,7 +66,8 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	if t == nil && rec.Due.Why != "" {
 		running = "A task is waiting. " + rec.Due.Why
 	}
-	if rec.State == state.TaskQueued && (t != nil || rec.Due.Why != "") { // it counts as queued until its run is about to start
+	// it counts as queued until its run is about to start
+	if rec.State == state.TaskQueued && rec.StopBy == "" && (t != nil || rec.Due.Why != "") {
 		queued--
 	}
 	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " queued."}

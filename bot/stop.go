@@ -243,13 +243,8 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	if rec.State == state.TaskDone || rec.State == state.TaskAnswered {
 		return r.tell(ctx, order, "That task has already ended.")
 	}
-	if rec.State == state.TaskWaiting {
-		rec.StopBy, rec.Withdrawn = order.Sender, false
-		if err := r.env.Task(rec).Question().Cancel(ctx, order.Sender, order.ID); err != nil {
-			return err
-		}
-		r.tasks.Wake()
-		return nil
+	if r.isIdle(rec) {
+		return r.cancel(ctx, rec, order, order.ID)
 	}
 	if err := r.interrupt(ctx, rec, order); err != nil {
 		return err
@@ -257,10 +252,33 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	return r.finish(ctx, order)
 }
 
+// isIdle reports whether a task can end without the tasks worker: it waits for an answer or, in the queue, for its turn.
+// The caller holds r.decisions.
+func (r *room) isIdle(rec state.Task) bool {
+	t := r.currentTask()
+	inLine := rec.State == state.TaskQueued && !r.following && (t == nil || t.Key() != rec.Key)
+	return rec.State == state.TaskWaiting || inLine
+}
+
+// cancel ends an idle task and finishes the events in closes. The caller holds r.decisions.
+func (r *room) cancel(ctx context.Context, rec state.Task, order state.Event, closes ...string) (err error) {
+	rec.StopBy, rec.Withdrawn = order.Sender, false
+	if t := r.env.Task(rec); rec.State == state.TaskWaiting {
+		err = t.Question().Cancel(ctx, order.Sender, closes...)
+	} else {
+		err = t.Unqueue(ctx, closes...)
+	}
+	if err != nil {
+		return err
+	}
+	r.tasks.Wake()
+	return nil
+}
+
 // interrupt stores that a running or queued task is to be stopped, and stops it. The caller holds r.decisions.
 func (r *room) interrupt(ctx context.Context, rec state.Task, order state.Event) error {
 	rec.StopBy, rec.Withdrawn = order.Sender, false
-	if err := r.env.Note(ctx, rec); err != nil {
+	if err := r.env.Note(ctx, rec, r.env.Task(rec).Voice().Unqueued()...); err != nil {
 		return fmt.Errorf("store the stop: %w", err)
 	}
 	r.signalStop(rec.Key, "🛑 stopping all of its processes")

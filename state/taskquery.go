@@ -36,7 +36,7 @@ const (
 	queryOnceActive  = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'active ' || ?" // see moveActive
 	queryNextTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + open + " ORDER BY seq LIMIT 1"
 	queryTasks       = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state = ? AND " + open + " ORDER BY seq LIMIT ?"
-	queryCountTasks  = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open
+	queryCountTasks  = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open + " AND (state <> 'queued' OR stop_by = '')"
 	queryTaskRooms   = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
 	queryWaiting     = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask + " AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
 	queryWaitingIn   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask + " AND seq > ? ORDER BY seq LIMIT ?"
@@ -168,7 +168,7 @@ func (j *Journal) Tasks(ctx context.Context, room string, state TaskState) ([]Ta
 	return tasks, j.failed("look up tasks", err)
 }
 
-// CountTasks returns how many tasks Tasks would find without its limit.
+// CountTasks returns how many tasks Tasks would find without its limit and without those that were stopped in the queue.
 func (j *Journal) CountTasks(ctx context.Context, room string, state TaskState) (n int, err error) {
 	err = j.db.QueryRowContext(ctx, queryCountTasks, room, state).Scan(&n)
 	return n, j.failed("count tasks", err)

@@ -56,6 +56,18 @@ func (e ending) messages(noticed bool, shown *progress) (said []Message) {
 	return append(append(said, t.Voice().ended(out.Ended)...), final)
 }
 
+// Unqueue ends a task that was stopped in the queue before its turn, and finishes the events in closes. The caller holds
+// Env.Decisions and wakes the worker.
+func (t *Task) Unqueue(ctx context.Context, closes ...string) error {
+	noticed, err := t.noticed(ctx) // before a restart
+	if err != nil {
+		return err
+	}
+	t.rec.Begun = time.Now().UTC() // and it ends now
+	e := ending{t, stoppedEarly()}
+	return e.store(ctx, t.env.Room.Render(ctx, e.messages(noticed, nil)...), closes...)
+}
+
 // enter records the outcome in the execution.
 func (e ending) enter(text string) {
 	execution, now := e.t.exec, time.Now()

@@ -99,9 +99,14 @@ func executionState(rec state.Task) agent.State {
 	return agent.Failed
 }
 
-// Note stores a task that has no result yet. The caller holds Env.Decisions.
-func (e *Env) Note(ctx context.Context, rec state.Task) error {
-	if err := e.Journal.Note(ctx, rec); err != nil {
+// Note stores a task that has no result yet, and sends messages. The caller holds Env.Decisions.
+func (e *Env) Note(ctx context.Context, rec state.Task, out ...Message) error {
+	var rows []state.Message
+	if len(out) > 0 {
+		rows = e.Room.Render(ctx, out...)
+		defer e.Room.Wake()
+	}
+	if err := e.Journal.Note(ctx, rec, rows...); err != nil {
 		return fmt.Errorf("note task: %w", err)
 	}
 	return nil

@@ -59,6 +59,16 @@ func TestHeading(t *testing.T) {
 	}
 }
 
+// The time of an approved command during which somebody stopped the task counts, too.
+func TestHeadingApproved(t *testing.T) {
+	rec := state.Task{Begun: time.Now().Add(-5500 * time.Millisecond), StopBy: "@ann:x"}
+	rec.Used, rec.Approved = state.Usage{Steps: 1, Time: 2 * time.Second}, &state.Command{Over: true, Failed: true}
+	e := ending{(&Env{}).Task(rec), agent.Outcome{Ended: agent.Stopped}}
+	if got, want := e.heading(1), "⏹ Stopped · 1 step, 1 failed · 7 s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // The notice is edited after a change, and at intervals to show the elapsed time.
 func TestProgressDue(t *testing.T) {
 	p := &progress{since: time.Now(), fits: short}

@@ -124,7 +124,7 @@ func (e ending) heading(failed int) string {
 
 // cost returns the usage of the whole task.
 func (e ending) cost() used {
-	if e.t.exec.State == agent.Done || e.out.Usage.Total > 0 || len(e.out.Tools) > 0 {
+	if e.t.exec.State == agent.Done || e.out.Usage.Total > 0 || len(e.out.Tools) > 0 || e.t.rec.Approved != nil {
 		return used(e.t.rec.Used).with(e.t.rec.Begun, e.out)
 	}
 	return used(e.t.rec.Used) // it ended without a run, or while it was waiting

@@ -207,6 +207,11 @@ func (t *Task) withdraw(ctx context.Context, noticed bool) error {
 			return err
 		}
 	}
+	if out := t.Voice().Unqueued(); len(out) > 0 {
+		if err := t.env.Room.Queue(ctx, append(out, t.Voice().redact("-eyes"))...); err != nil {
+			return err
+		}
+	}
 	return giveUp(ctx, t, deletedEarly)
 }
 

@@ -165,6 +165,18 @@ func (v Voice) started() []Message {
 	return []Message{v.react("-eyes", eyesKey), v.redact("-queued")}
 }
 
+// Unqueued returns the reactions for a task that was stopped or withdrawn, if it is still queued and so will not run.
+func (v Voice) Unqueued() []Message {
+	if rec := &v.t.rec; rec.State != state.TaskQueued || rec.Source == state.FromHTTP || v.t.Moved() {
+		return nil
+	}
+	out := []Message{v.redact("-queued")}
+	if !v.t.rec.Withdrawn {
+		out = append(out, v.react("-end", stoppedKey))
+	}
+	return out
+}
+
 // ended returns the reactions for the end of a task. It may still have been queued.
 func (v Voice) ended(how agent.Ended) []Message {
 	if v.t.rec.Source == state.FromHTTP || v.t.Moved() {
