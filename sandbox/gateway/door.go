@@ -63,7 +63,7 @@ func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
 		BaseContext:       func(net.Listener) context.Context { return d.live },
 		ReadHeaderTimeout: 30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    maxHeaders,
+		MaxHeaderBytes:    maxAsked,
 		ErrorLog:          stdlog.New(io.Discard, "", 0), // it would log parts of requests
 	}
 	go func() { d.ended <- d.http.Serve(d.ln) }()

@@ -28,15 +28,19 @@ const (
 	ownConns, maxConns, allConns = 16, 128, 512        // connections; more wait
 	ownPlain, maxPlain, allPlain = 4, 32, 96           // requests of plain HTTP that are being answered, each with its header; more wait
 	ownBodies                    = 4 << 20             // bytes of requests to the model
-	maxBody, allBodies           = 64 << 20, 256 << 20 // bytes of requests to the model
+	maxBody, allBodies           = 64 << 20, 128 << 20 // bytes of requests to the model
+	maxUnknown                   = ownBodies           // the same, if the length is not known before
 	maxAsks                      = 4                   // requests to the model that a room has at once; more wait
 
-	maxPath    = 107              // bytes of a unix socket's path on Linux
-	maxIdle    = 10 * time.Minute // without a byte in either direction
-	maxDial    = 15 * time.Second // to reach an address
-	maxSend    = time.Minute      // for a request to the model to arrive from the container
-	maxUnread  = 2 * time.Minute  // for the container to read on in an answer; a tunnel has maxIdle
-	maxHeaders = 64 << 10         // bytes of a request's header, and of an answer's
+	maxPath   = 107              // bytes of a unix socket's path on Linux
+	maxIdle   = 10 * time.Minute // without a byte in either direction
+	maxDial   = 15 * time.Second // to reach an address
+	maxSend   = time.Minute      // for a request to the model to arrive from the container
+	maxUnread = 2 * time.Minute  // for the container to read on in an answer; a tunnel has maxIdle
+
+	// Bytes of an answer's header, and of a request's, to which net/http adds 4 KB. In memory, a header of many short
+	// lines takes up to 20 times as much.
+	maxHeaders, maxAsked = 16 << 10, 4 << 10
 )
 
 // Config configures a Gateway.

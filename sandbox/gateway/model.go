@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -154,7 +153,7 @@ func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request,
 		return nil, nil, &http.MaxBytesError{Limit: maxBody}
 	}
 	if size < 0 {
-		size = maxBody // unknown
+		size = maxUnknown
 	}
 	if err := d.bodies.Acquire(ctx, size); err != nil {
 		return nil, nil, err
@@ -170,18 +169,18 @@ func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request,
 	done = func() { from.Release(size); d.bodies.Release(size) }
 	limit := http.NewResponseController(w)
 	err = limit.SetReadDeadline(time.Now().Add(maxSend))
-	in := watch.body(http.MaxBytesReader(w, r.Body, maxBody))
+	in := watch.body(http.MaxBytesReader(w, r.Body, size))
 	switch {
 	case err != nil:
 	case r.ContentLength >= 0: // in one piece of memory
 		body = make([]byte, size)
 		_, err = io.ReadFull(in, body)
-	default:
+	default: // a buffer grows by copying, so it gets a smaller limit
 		body, err = io.ReadAll(in)
 	}
 	if err = errors.Join(err, limit.SetReadDeadline(time.Time{})); err != nil {
 		done()
-		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if tooLong := (*http.MaxBytesError)(nil); !errors.As(err, &tooLong) && ctx.Err() == nil {
 			err = errLate
 		}
 		return nil, nil, err
