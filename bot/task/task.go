@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"matrix-tui/agent"
@@ -238,8 +239,15 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 		}
 		out = refused
 	}
-	e := ending{t, out}
-	rows := room.Render(ctx, e.messages(noticed, w.shown.Load())...)
+	queued, err := t.said(ctx, t.Voice().Queued().Txn)
+	if err != nil {
+		return finished, err
+	}
+	said := ending{t, out}.messages(noticed, w.shown.Load())
+	if !noticed && !queued && len(t.exec.Answers) == 0 { // it has shown nothing, so there is nothing to take back
+		said = slices.DeleteFunc(said, func(m Message) bool { return m.Kind == state.KindRedaction })
+	}
+	e, rows := ending{t, out}, room.Render(ctx, said...)
 	return answered, t.unlessSteered(ctx, func() error { return e.store(ctx, rows) })
 }
 
