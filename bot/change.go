@@ -99,6 +99,10 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	unknown := isUnknown(taskText(now))
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	switch {
+	case err == nil && rec.Withdrawn && rec.Requester == row.Sender && unknown:
+		return r.tell(ctx, row, notKnown(taskText(now)))
+	case err == nil && rec.Withdrawn && rec.Requester == row.Sender:
+		return r.tell(ctx, row, "I dropped this task when you edited it before. Send it as a new message.")
 	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender && unknown:
 		if err := r.withdraw(ctx, rec, row.Sender); err != nil {
 			return err

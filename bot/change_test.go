@@ -117,6 +117,21 @@ func TestEditToUnknownCommand(t *testing.T) {
 		if line := d.line(); len(line) != 1 || line[0] != "delete /workspace/a withdrawn" || !strings.Contains(d.said("$2"), want) {
 			t.Errorf("%s: told %q, tasks %q", body, d.said("$2"), line)
 		}
+		d.says("$3", "@ann:here", "m.room.message", strings.ReplaceAll(edit, body, "make /workspace/a"), time.Second)
+		d.text("$4", "@ann:here", "list /workspace", 100*time.Millisecond)
+		d.decides()
+		if line := d.line(); !strings.Contains(d.said("$3"), "Send it as a new message") || len(line) != 2 || line[1] != "list /workspace ⏳" {
+			t.Errorf("%s, edited once more: told %q, tasks %q", body, d.said("$3"), line)
+		}
+		d = newDeciding(t, everything)
+		d.text("$1", "@ann:here", "delete /workspace/a", 0)
+		d.decides()
+		d.says("$2", "@ann:here", "m.room.message", edit, 100*time.Millisecond)
+		d.text("$3", "@ann:here", "list /workspace", 100*time.Millisecond)
+		d.decides()
+		if line := d.line(); len(line) != 2 {
+			t.Errorf("%s: what comes right after it joins the withdrawn task: %q", body, line)
+		}
 		d = newDeciding(t, grouped)
 		d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
 		d.text("$1", "@ann:here", "deploy it", 0)

@@ -256,7 +256,7 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 // The caller holds r.decisions.
 func (r *room) isIdle(rec state.Task) bool {
 	t := r.currentTask()
-	inLine := rec.State == state.TaskQueued && !r.following && (t == nil || t.Key() != rec.Key)
+	inLine := rec.State == state.TaskQueued && rec.Room == r.id && !r.following && (t == nil || t.Key() != rec.Key)
 	return rec.State == state.TaskWaiting || inLine
 }
 

@@ -31,6 +31,9 @@ var codes = regexp.MustCompile(`\b[0-9]{4}\b[\s,.:;]*`)
 // marks are what people put around a yes.
 var marks = strings.NewReplacer("`", "", "*", "", "_", "", `"`, "", "“", "", "”", "")
 
+// refusal matches what begins as a no.
+var refusal = regexp.MustCompile(`(?i)^(no|nein|never|stop|cancel|abort|halt|don.?t|❌|✘|2)`)
+
 // Affirms reports whether an answer is a yes to a question that grants something, and whether it
 // names that question by its code. A code, or a yes to a command with more words, is no decision yet: it is a yes that
 // names nothing.
@@ -54,7 +57,7 @@ func (q Question) Affirms(answer string) (yes, named bool) {
 		return true, named
 	case q.IsHeld() && almostYes(said):
 		return true, false
-	case strings.Contains(answer, q.Code()) && !strings.HasPrefix(strings.ToLower(said), "no"):
+	case strings.Contains(answer, q.Code()) && !refusal.MatchString(said):
 		return true, false
 	}
 	return false, named

@@ -144,5 +144,5 @@ func joins(rec *state.Task, silent bool, row state.Event, newest time.Time, debo
 		debounce = max(debounce, WordsTime)
 	}
 	gap := row.Time.Sub(newest)
-	return !rec.Compact && AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
+	return !rec.Compact && rec.StopBy == "" && AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
 }

@@ -243,8 +243,12 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	if err != nil {
 		return finished, err
 	}
+	running, err := t.said(ctx, t.Voice().react("-eyes", eyesKey).Txn)
+	if err != nil {
+		return finished, err
+	}
 	said := ending{t, out}.messages(noticed, w.shown.Load())
-	if !noticed && !queued && len(t.exec.Answers) == 0 { // it has shown nothing, so there is nothing to take back
+	if !running && !queued { // it has no reaction to take back
 		said = slices.DeleteFunc(said, func(m Message) bool { return m.Kind == state.KindRedaction })
 	}
 	e, rows := ending{t, out}, room.Render(ctx, said...)

@@ -267,7 +267,7 @@ func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &closure):
 		sendError(w, http.StatusForbidden, closure.Error()) // the agent does not repeat what is forbidden
 	case errors.As(err, &large):
-		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.Itoa(maxBody)+" bytes")
+		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.FormatInt(large.Limit, 10)+" bytes")
 	case errors.Is(err, errLate):
 		sendError(w, http.StatusRequestTimeout, errLate.Error())
 	case r.Context().Err() != nil:

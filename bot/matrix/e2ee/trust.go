@@ -86,10 +86,8 @@ func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device
 func (m *Machine) verified(ctx context.Context, devices ...*id.Device) (wire.Encryption, error) {
 	for _, device := range devices {
 		signed, err := m.isSigned(ctx, device)
-		if err == nil && !signed {
-			if err = m.refreshUser(ctx, device.UserID); err == nil {
-				signed, err = m.isSigned(ctx, device)
-			}
+		if err == nil && !signed && m.refreshUser(ctx, device.UserID) == nil {
+			signed, err = m.isSigned(ctx, device)
 		}
 		if err != nil {
 			return "", err
