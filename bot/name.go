@@ -40,7 +40,7 @@ func (b *Bot) setProfile(ctx context.Context) {
 // noteRenamed reads the profile again if an event says that it has changed: the rooms call the bot by another name.
 func (b *Bot) noteRenamed(e event.Event) {
 	user, m, ok := e.Member()
-	if !ok || !b.isSelf(user) || m.Membership != "join" || m.Before != "join" || !b.naming.CompareAndSwap(false, true) {
+	if !ok || !b.isSelf(user) || m.Membership != "join" || m.Before != "join" || m.Name == b.name() || !b.naming.CompareAndSwap(false, true) {
 		return
 	}
 	b.start(func() {

@@ -53,11 +53,7 @@ func doToken(ctx context.Context, sc *script, _ bool, _ []string) error {
 // doCleartext searches every event of the room as the homeserver has it, and every file of the homeserver, including
 // its databases and media.
 func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error {
-	r, err := sc.room(args[0])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[1])
+	r, re, err := sc.roomAndPattern(args)
 	if err != nil {
 		return err
 	}

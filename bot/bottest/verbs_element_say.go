@@ -177,11 +177,7 @@ func (sc *script) elementThreaded(ctx context.Context, e *elementUser, args []st
 }
 
 func (sc *script) elementPreview(ctx context.Context, e *elementUser, args []string) error {
-	r, err := sc.room(args[0])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[1])
+	r, re, err := sc.roomAndPattern(args)
 	if err != nil {
 		return err
 	}

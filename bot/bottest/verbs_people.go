@@ -49,6 +49,16 @@ func (sc *script) room(name string) (*room, error) {
 	return r, nil
 }
 
+// roomAndPattern reads the arguments ROOM REGEXP.
+func (sc *script) roomAndPattern(args []string) (*room, *regexp.Regexp, error) {
+	r, err := sc.room(args[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	re, err := regexp.Compile(args[1])
+	return r, re, err
+}
+
 // userID returns the ID of a person or of the bot.
 func (sc *script) userID(ctx context.Context, name string) (string, error) {
 	if name == "bot" {

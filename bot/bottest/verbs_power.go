@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -33,11 +32,7 @@ func doPower(ctx context.Context, sc *script, _ bool, args []string) error {
 
 // doGivenUp looks in the bot's journal for messages that it will never send.
 func doGivenUp(ctx context.Context, sc *script, _ bool, args []string) error {
-	r, err := sc.room(args[0])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[1])
+	r, re, err := sc.roomAndPattern(args)
 	if err != nil {
 		return err
 	}

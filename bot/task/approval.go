@@ -44,17 +44,24 @@ func IsYes(answer string) bool {
 	return slices.Contains([]string{YesKey, "👍", "yes", "y", "ok", "okay", "approve", "approved", "run it", "go ahead"}, answer)
 }
 
-// almostYes reports whether an answer begins with a yes, and says nowhere that it means no.
-func almostYes(answer string) bool {
+// beginsYes reports whether the first word of an answer, or the first two, are a yes.
+func beginsYes(answer string) bool {
+	words := wordsOf(answer)
+	return len(words) > 0 && IsYes(words[0]) || len(words) > 1 && IsYes(words[0]+" "+words[1])
+}
+
+// denies reports whether a word of an answer is a no.
+func denies(answer string) bool {
+	no := []string{"no", "not", "never", "nein", "stop", "cancel", "abort", NoKey, "✘", "2"}
+	return slices.ContainsFunc(wordsOf(answer), func(word string) bool { return slices.Contains(no, word) || strings.HasSuffix(word, "n't") })
+}
+
+func wordsOf(answer string) []string {
 	words := strings.Fields(strings.ToLower(strings.ReplaceAll(answer, "’", "'")))
 	for i := range words {
 		words[i] = strings.Trim(words[i], ".,:;!?")
 	}
-	means := func(word string) bool {
-		return slices.Contains([]string{"no", "not", "never"}, word) || strings.HasSuffix(word, "n't")
-	}
-	begins := slices.ContainsFunc(words[:min(len(words), 1)], IsYes) || len(words) > 1 && IsYes(words[0]+" "+words[1])
-	return begins && !slices.ContainsFunc(words, means)
+	return words
 }
 
 // verdictOn returns the text with which the agent learns the decision about a command.

@@ -15,8 +15,8 @@ type progress struct {
 	env     *Env
 	started []Message // sent with the notice or, if the task was queued, when it starts
 	notice  Message   // without its text
-	posted  bool      // it is queued; only run uses this
-	hidden  bool      // clients hide the typing indicator, because something else has come; likewise
+	posted  bool      // the notice is queued; only run uses this
+	hidden  bool      // when run begins, clients hide the typing indicator, because the bot has just sent something
 	fits    func(string) bool
 	life    context.Context // cancelled when the bot stops
 	since   time.Time

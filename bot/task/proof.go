@@ -31,9 +31,6 @@ var codes = regexp.MustCompile(`\b[0-9]{4}\b[\s,.:;]*`)
 // marks are what people put around a yes.
 var marks = strings.NewReplacer("`", "", "*", "", "_", "", `"`, "", "“", "", "”", "")
 
-// refusal matches what begins as a no.
-var refusal = regexp.MustCompile(`(?i)^(no|nein|never|stop|cancel|abort|halt|don.?t|❌|✘|2)`)
-
 // Affirms reports whether an answer is a yes to a question that grants something, and whether it
 // names that question by its code. A code, or a yes to a command with more words, is no decision yet: it is a yes that
 // names nothing.
@@ -55,9 +52,7 @@ func (q Question) Affirms(answer string) (yes, named bool) {
 		return len(found) > 0, false
 	case affirms(said) || affirms(answer):
 		return true, named
-	case q.IsHeld() && almostYes(said):
-		return true, false
-	case strings.Contains(answer, q.Code()) && !refusal.MatchString(said):
+	case (q.IsHeld() && beginsYes(said) || strings.Contains(answer, q.Code())) && !denies(said):
 		return true, false
 	}
 	return false, named

@@ -41,7 +41,7 @@ func TestAffirms(t *testing.T) {
 		"yes": {true, false, true}, "yes CODE": {true, true, true}, "CODE. Yes!": {true, true, true}, "CODE": {true, false, true}, "yes 00000": {true, false, true},
 		"yes CODE CODE": {true, false, true}, "no CODE": {false, true, false}, "no": {false, false, false}, "1000 more": {false, false, true}, "": {false, false, false},
 		"`yes CODE`": {true, true, true}, "**yes** CODE please": {true, true, true}, "well, CODE": {true, false, true}, "yes, run it": {true, false, true}, "OK then": {true, false, false}, "go ahead with it, CODE": {true, false, true},
-		"yes but not yet": {false, false, true}, "ok, don’t": {false, false, false}, "yesterday": {false, false, true}, "not now, CODE": {false, true, false}, "stop CODE": {false, true, false}, "nein, CODE": {false, true, false}, "ja CODE": {true, false, true},
+		"yes but not yet": {false, false, true}, "ok, don’t": {false, false, false}, "yesterday": {false, false, true}, "not now, CODE": {false, true, false}, "stop CODE": {false, true, false}, "nein, CODE": {false, true, false}, "ja CODE": {true, false, true}, "now, CODE": {true, false, true}, "don’t, CODE": {false, true, false},
 	} {
 		if yes, named := held.Affirms(strings.ReplaceAll(answer, "CODE", held.Code())); yes != want.yes || named != want.named {
 			t.Errorf("%q approves: %v, named %v", answer, yes, named)

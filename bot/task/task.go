@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"matrix-tui/agent"
@@ -239,19 +238,18 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 		}
 		out = refused
 	}
-	queued, err := t.said(ctx, t.Voice().Queued().Txn)
-	if err != nil {
-		return finished, err
+	e, said := ending{t, out}, []Message(nil)
+	for _, m := range e.messages(noticed, w.shown.Load()) {
+		if m.Kind == state.KindRedaction { // of a reaction, which a quick task does not have: rows before the answer delay it
+			if there, err := t.said(ctx, m.Redacts); err != nil {
+				return finished, err
+			} else if !there {
+				continue
+			}
+		}
+		said = append(said, m)
 	}
-	running, err := t.said(ctx, t.Voice().react("-eyes", eyesKey).Txn)
-	if err != nil {
-		return finished, err
-	}
-	said := ending{t, out}.messages(noticed, w.shown.Load())
-	if !running && !queued { // it has no reaction to take back
-		said = slices.DeleteFunc(said, func(m Message) bool { return m.Kind == state.KindRedaction })
-	}
-	e, rows := ending{t, out}, room.Render(ctx, said...)
+	rows := room.Render(ctx, said...)
 	return answered, t.unlessSteered(ctx, func() error { return e.store(ctx, rows) })
 }
 

@@ -80,9 +80,12 @@ func (g *Gateway) allowed(to netip.AddrPort) bool {
 }
 
 // Own closes a public address that leads to this host although no interface has it, as behind 1:1 NAT. It replaces the
-// one before of its family, and reports whether that was another one.
+// one before of its family, and reports whether that was another one. Addresses that are not public are closed anyway.
 func (g *Gateway) Own(address netip.Addr) (changed bool) {
 	own, family := plain(address), 0
+	if !public(own) {
+		return false
+	}
 	if own.Is6() {
 		family = 1
 	}

@@ -97,6 +97,9 @@ func TestAllowed(t *testing.T) {
 // Behind 1:1 NAT, no interface has the host's public address.
 func TestOwn(t *testing.T) {
 	g := New(Config{Dir: t.TempDir()})
+	if g.Own(netip.MustParseAddr("127.0.0.1")) {
+		t.Error("takes an address that is not public")
+	}
 	for _, address := range []string{"8.8.4.4", "::ffff:8.8.8.8", "2001:4860:4860::1"} { // the first is replaced
 		if a := netip.MustParseAddr(address); !g.Own(a) || g.Own(a) {
 			t.Errorf("%s is not new, or is so twice", address)

@@ -157,7 +157,8 @@ func TestModelBodyLimit(t *testing.T) {
 	defer up.Close()
 	o := open(t, up.URL, nil)
 	for name, length := range map[string]int64{"announced": maxBody + 1, "not announced": -1} {
-		req := must(http.NewRequest("POST", "http://sandbox"+stream, io.LimitReader(zeros{}, maxBody+1)))
+		size := max(length, 5<<20)
+		req := must(http.NewRequest("POST", "http://sandbox"+stream, io.LimitReader(zeros{}, size)))
 		req.ContentLength = length
 		resp, err := o.client.Do(req)
 		if err != nil {

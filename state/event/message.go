@@ -67,6 +67,7 @@ type Member struct {
 	Membership string `json:"membership,omitzero"`
 	Before     string `json:"before,omitzero"` // previous membership
 	IsDirect   bool   `json:"is_direct,omitzero"`
+	Name       string `json:"-"` // display name; not stored
 }
 
 // About returns the event that a message refers to: the root of its thread, or the

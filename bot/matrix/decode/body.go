@@ -25,7 +25,7 @@ func body(e event.Event, content object) (b event.Body) {
 	case event.TypeRedaction:
 		b.Redacts = content.text("redacts")
 	case event.TypeMember, event.TypeInvite:
-		b.Member = &event.Member{Membership: content.text("membership"), IsDirect: content.flag("is_direct")}
+		b.Member = &event.Member{Membership: content.text("membership"), IsDirect: content.flag("is_direct"), Name: content.text("displayname")}
 	}
 	if !e.IsState(e.Type) {
 		return b

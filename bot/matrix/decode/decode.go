@@ -34,7 +34,7 @@ var (
 		event.TypePollEarly:  {event.TypePollEarly: pollKeys, "m.relates_to": relationKeys, event.TxnKey: nil},
 		event.TypeReaction:   {"m.relates_to": relationKeys, event.TxnKey: nil},
 		event.TypeRedaction:  {"redacts": nil, event.TxnKey: nil},
-		event.TypeMember:     {"membership": nil, "is_direct": nil},
+		event.TypeMember:     {"membership": nil, "is_direct": nil, "displayname": nil},
 		event.TypeName:       {"name": nil},
 		event.TypeTombstone:  {"replacement_room": nil},
 		event.TypeCreate:     {"predecessor": {"room_id": nil}, "room_version": nil, "additional_creators": nil},
