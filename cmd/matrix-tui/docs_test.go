@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -161,4 +162,20 @@ func followLink(docs map[string]doc, from doc, link string) error {
 		return fmt.Errorf("%s has no heading %q", target, u.Fragment)
 	}
 	return nil
+}
+
+// TestNotes compares deploy/notes.md with the fragments that it is made of.
+func TestNotes(t *testing.T) {
+	deploy := filepath.Join("..", "..", "deploy")
+	want, err := exec.Command(filepath.Join(deploy, "changelog", "build")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(deploy, "notes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Error("deploy/notes.md is not what its fragments say: run deploy/changelog/build >deploy/notes.md")
+	}
 }
