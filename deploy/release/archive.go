@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+
+	"matrix-tui/state/archive"
+	"matrix-tui/state/sentence"
 )
 
 // archiveName is the file that holds a release.
@@ -21,32 +24,28 @@ func archiveName(commit string) string { return "matrix-tui-" + commit + ".tar.g
 const latestFile = "latest"
 
 // Archive packs a release for hosts without a compiler: it writes the archive to into, its checksum and its bill of
-// materials in files next to it, and `latest`, which names it. To sign it, sign the file with the checksum: `ssh-keygen -Y sign -n
-// matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive.
+// materials in files next to it, and `latest`, which names it. To sign it, sign the file with the checksum: `ssh-keygen
+// -Y sign -n matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive.
 func (b Base) Archive(commit, into string) (string, error) {
 	if err := b.Check(commit); err != nil {
 		return "", err
 	}
-	path := filepath.Join(into, archiveName(commit))
-	if err := pack(b.Dir(commit), path); err != nil {
-		return "", fmt.Errorf("pack release %s: %w", commit, err)
-	}
-	parts, err := os.ReadFile(filepath.Join(b.Dir(commit), sbomFile))
-	if err == nil {
+	name := archiveName(commit)
+	path := filepath.Join(into, name)
+	err := pack(b.Dir(commit), path)
+	parts, partsErr := os.ReadFile(filepath.Join(b.Dir(commit), sbomFile))
+	if err == nil && partsErr == nil { // a release of an early version has none
 		err = renameio.WriteFile(strings.TrimSuffix(path, ".tar.gz")+".cdx.json", parts, 0o644)
 	}
-	if errors.Is(err, fs.ErrNotExist) { // built by an older release
-		err = nil
-	}
-	var sum string
+	sum := ""
 	if err == nil {
 		sum, err = sumOf(path)
 	}
 	if err == nil {
-		err = renameio.WriteFile(path+".sha256", fmt.Appendf(nil, "%s  %s\n", sum, filepath.Base(path)), 0o644)
+		err = renameio.WriteFile(path+".sha256", []byte(sum+"  "+name+"\n"), 0o644)
 	}
 	if err == nil {
-		err = renameio.WriteFile(filepath.Join(into, latestFile), []byte(filepath.Base(path)+"\n"), 0o644)
+		err = renameio.WriteFile(filepath.Join(into, latestFile), []byte(name+"\n"), 0o644)
 	}
 	if err != nil {
 		return "", fmt.Errorf("pack release %s: %w", commit, err)
@@ -62,37 +61,70 @@ func pack(dir, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, out.Cleanup()) }()
 	zipped := gzip.NewWriter(out)
-	archive := tar.NewWriter(zipped)
-	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(dir, file)
-		if err != nil {
-			return err
-		}
-		return packFile(archive, file, name)
-	})
-	if err := errors.Join(err, archive.Close(), zipped.Close()); err != nil {
+	packed := tar.NewWriter(zipped)
+	if err := errors.Join(packed.AddFS(os.DirFS(dir)), packed.Close(), zipped.Close()); err != nil {
 		return err
 	}
 	return out.CloseAtomicallyReplace()
 }
 
-func packFile(archive *tar.Writer, file, name string) error {
-	from, err := os.Open(file)
+// unpackRelease unpacks an archive and checks that it contains a complete release.
+func unpackRelease(packed, into, commit string) error {
+	f, err := os.Open(packed)
 	if err != nil {
-		return err
+		return fmt.Errorf("open archive: %w", err)
 	}
-	defer from.Close()
-	info, err := from.Stat()
+	defer f.Close()
+	plain, err := gzip.NewReader(f)
+	if err == nil {
+		err = untar(plain, into)
+	}
+	if err == nil {
+		err = checkSums(into)
+	}
+	var info Info
+	if err == nil {
+		info, err = readInfo(into)
+	}
+	if err == nil && Short(info.Commit) != commit {
+		err = fmt.Errorf("it contains release %s", Short(info.Commit))
+	}
 	if err != nil {
-		return err
+		return sentence.Newf(fmt.Errorf("unpack release %s: %w", commit, err), "The archive of release %s is incomplete: rejected.", commit)
 	}
-	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: int64(info.Mode().Perm()), ModTime: info.ModTime()}
-	if err := archive.WriteHeader(h); err != nil {
-		return err
+	return nil
+}
+
+// unpacked limits the contents of an archive.
+var unpacked = archive.Limits{Bytes: 1 << 30, Members: 100_000}
+
+// untar unpacks an archive into dir: only folders and regular files. Nothing is written outside dir, whatever the names
+// in the archive.
+func untar(r io.Reader, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("unpack: %w", err)
 	}
-	_, err = io.Copy(archive, from)
-	return err
+	defer root.Close()
+	return archive.Each(r, unpacked, func(h *tar.Header, content io.Reader) error {
+		name := filepath.Clean(filepath.FromSlash(h.Name))
+		switch h.Typeflag {
+		case tar.TypeXGlobalHeader:
+			return nil
+		case tar.TypeDir:
+			return root.MkdirAll(name, 0o755)
+		case tar.TypeReg:
+		default:
+			return fmt.Errorf("unpack: %s is neither a file nor a folder", h.Name)
+		}
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return fmt.Errorf("unpack: %w", err)
+		}
+		f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644|fs.FileMode(h.Mode)&0o111)
+		if err != nil {
+			return fmt.Errorf("unpack: %w", err)
+		}
+		_, err = io.Copy(f, content)
+		return errors.Join(err, f.Close())
+	})
 }

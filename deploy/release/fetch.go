@@ -3,10 +3,11 @@ package release
 import (
 	"context"
 	"errors"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 
+	"matrix-tui/bot/update"
 	"matrix-tui/state/sentence"
 )
 
@@ -27,33 +28,8 @@ const (
 	older
 )
 
-// ageOf compares the numbers of two releases of which neither is known to contain the other; 0 is unknown. One that is
-// not older may still be from a side branch.
-func ageOf(running, to int) age {
-	if to > 0 && to < running {
-		return older
-	}
-	return unknown
-}
-
-// age says how a commit of the source relates to the running release.
-func (u *Updater) age(ctx context.Context, m *mirror, commit string) (age, error) {
-	running := u.Running
-	if info, err := u.Base.Info(running); err == nil {
-		running = info.Commit
-	}
-	switch {
-	case m.contains(ctx, commit, running):
-		return newer, ctx.Err()
-	case m.contains(ctx, running, commit):
-		return older, ctx.Err()
-	}
-	number, err := m.number(ctx, commit)
-	return ageOf(u.number(ctx, m), number), err
-}
-
 // fetch brings the requested release to this host, under its name.
-func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(string)) (plan Plan, err error) {
+func (u *Updater) fetch(ctx context.Context, o update.Order, log io.Writer, say func(string)) (plan Plan, err error) {
 	plan.From = u.Running
 	var k *key
 	if u.Key != "" {
@@ -62,25 +38,19 @@ func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(str
 		}
 		defer k.close()
 	}
+	have, _ := u.Base.Info(u.Running) // without it, its age is unknown
 	if address, ok := strings.CutPrefix(u.Source, archivePrefix); ok {
-		return u.fetchArchive(ctx, shelf{address}, o, k, say)
+		return u.fetchArchive(ctx, shelf(address), o, k, have, say)
 	}
 	m, err := openMirror(ctx, u.Base, u.Source)
 	if err != nil {
 		return plan, err
 	}
-	if err := m.fetch(ctx); err != nil {
-		return plan, err
-	}
-	crash("fetched")
 	name, commit, err := m.find(ctx, o.Ref, k != nil)
 	if err != nil {
 		return plan, err
 	}
-	plan.To, plan.Version = Short(commit), filepath.Base(name)
-	if plan.Age, err = u.age(ctx, m, commit); err != nil {
-		return plan, err
-	}
+	plan.To, plan.Version, plan.Age = Short(commit), filepath.Base(name), m.age(ctx, commit, have.Commit)
 	if err := u.wanted(o, plan); err != nil {
 		return plan, err
 	}
@@ -98,7 +68,18 @@ func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(str
 	return plan, build(ctx, u.Base, m, name, commit, log)
 }
 
-func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, say func(string)) (plan Plan, err error) {
+// age says how a commit relates to that of the running release.
+func (m *mirror) age(ctx context.Context, commit, running string) age {
+	switch {
+	case m.contains(ctx, commit, running):
+		return newer
+	case m.contains(ctx, running, commit):
+		return older
+	}
+	return unknown
+}
+
+func (u *Updater) fetchArchive(ctx context.Context, s shelf, o update.Order, k *key, have Info, say func(string)) (plan Plan, err error) {
 	plan.From = u.Running
 	if plan.To, err = s.find(ctx, o.Ref); err != nil {
 		return plan, err
@@ -115,14 +96,10 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, sa
 		return plan, err
 	}
 	plan.Version, plan.Subjects = info.Version, info.since(u.Running)
-	have, _ := u.Base.Info(u.Running)
-	switch {
-	case info.knows(u.Running):
+	if info.knows(u.Running) {
 		plan.Age = newer
-	case have.knows(plan.To):
+	} else if have.knows(plan.To) {
 		plan.Age = older
-	default:
-		plan.Age = ageOf(have.Number, info.Number)
 	}
 	if err := u.wanted(o, plan); err != nil {
 		return plan, err
@@ -133,60 +110,28 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, sa
 
 // wanted returns an error if this release must not be installed. A source that serves an older release under a newer
 // name must not bring back its defects, so going back is a request of its own.
-func (u *Updater) wanted(o Order, plan Plan) error {
+func (u *Updater) wanted(o update.Order, plan Plan) error {
 	if plan.To == u.Running || plan.Age == older && o.Ref == "" && !o.Back {
-		return ErrNothingNew
+		return update.ErrNothingNew
 	}
-	const how = " To install it all the same, send `!self_update %s back`, or run `matrix-tui self-update -back %s`."
-	switch {
-	case o.Back:
-	case plan.Age == older:
-		return sentence.Newf(errors.New("older release"), "Release `%s` is older than the running one, `%s`."+how, plan.To, plan.From, plan.To, plan.To)
-	case plan.Age == unknown && u.Key != "":
-		return sentence.Newf(errors.New("release of unknown age"), "Release `%s` may be older than the running one, `%s`."+how, plan.To, plan.From, plan.To, plan.To)
+	is := map[age]string{older: "is", unknown: "may be"}[plan.Age]
+	if !o.Back && (plan.Age == older || plan.Age == unknown && u.Key != "") {
+		return sentence.Newf(errors.New("not a newer release"), "Release `%s` %s older than the running one, `%s`. To install it all the same, "+
+			"send `!self_update %s back`, or run `matrix-tui self-update -back %s`.", plan.To, is, plan.From, plan.To, plan.To)
 	}
 	return u.mayInstall(o, plan.To)
 }
 
 // mayInstall returns an error if the release is the running one or has failed twice.
-func (u *Updater) mayInstall(o Order, to string) error {
+func (u *Updater) mayInstall(o update.Order, to string) error {
 	if to == u.Running {
-		return ErrNothingNew
+		return update.ErrNothingNew
 	}
 	r, err := u.Base.Read()
-	if err != nil {
-		return err
+	if err == nil && r.Failures[to] >= 2 && !o.Again {
+		err = sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", to, to)
 	}
-	if r.Failures[to] >= 2 && !o.Again {
-		return sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", to, to)
-	}
-	return nil
-}
-
-// number returns the running release's number; 0 if it cannot be determined.
-func (u *Updater) number(ctx context.Context, m *mirror) int {
-	info, err := u.Base.Info(u.Running)
-	if err == nil && info.Number > 0 {
-		return info.Number
-	}
-	commit := u.Running
-	if err == nil {
-		commit = info.Commit // built by an earlier release
-	}
-	n, err := m.number(ctx, commit)
-	if err != nil {
-		return 0 // the source does not have it
-	}
-	return n
-}
-
-func (i Info) knows(commit string) bool {
-	for _, c := range i.History {
-		if Short(c.Commit) == commit {
-			return true
-		}
-	}
-	return false
+	return err
 }
 
 // news describes the difference between the releases.

@@ -1,8 +1,6 @@
 package release
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -29,13 +26,10 @@ const (
 	maxSmall      = 64 << 10 // of a checksum, or a signature
 )
 
-// shelf is a folder of release archives, by HTTP or on this host.
-type shelf struct{ address string }
+// shelf is the address of a folder of release archives, https:// or file://.
+type shelf string
 
-var (
-	latestLine   = regexp.MustCompile(`^matrix-tui-([0-9a-f]{12})\.tar\.gz\s*$`)
-	checksumLine = regexp.MustCompile(`^([0-9a-f]{64})  (matrix-tui-[0-9a-f]{12}\.tar\.gz)\s*$`)
-)
+var latestLine = regexp.MustCompile(`^matrix-tui-([0-9a-f]{12})\.tar\.gz\s*$`)
 
 // isOpen reports whether a source is read over a network without encryption.
 func isOpen(source string) bool {
@@ -59,18 +53,15 @@ func (s shelf) find(ctx context.Context, ref string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	found := latestLine.FindSubmatch(text)
+	found := latestLine.FindStringSubmatch(text)
 	if found == nil {
 		return "", sentence.Newf(errors.New("latest names no archive"), "The file `latest` at UPDATE_SOURCE names no release archive.")
 	}
-	return string(found[1]), nil
+	return found[1], nil
 }
 
 // take downloads a verified archive and unpacks it under its release's name.
 func (s shelf) take(ctx context.Context, base Base, commit string, k *key) (err error) {
-	if k == nil && base.Check(commit) == nil {
-		return nil
-	}
 	name := archiveName(commit)
 	sum, err := s.small(ctx, name+".sha256")
 	if err != nil {
@@ -78,123 +69,73 @@ func (s shelf) take(ctx context.Context, base Base, commit string, k *key) (err 
 	}
 	if k != nil {
 		signature, err := s.small(ctx, name+".sha256.sig")
+		if err == nil {
+			err = k.checkFile(ctx, sum, signature)
+		}
 		if err != nil {
 			return err
 		}
-		if err := k.checkFile(ctx, sum, signature); err != nil {
-			return err
-		}
-		if base.Check(commit) == nil {
-			return nil
-		}
 	}
-	want := checksumLine.FindSubmatch(sum)
-	if want == nil || string(want[2]) != name {
+	if base.Check(commit) == nil {
+		return nil
+	}
+	want, ok := strings.CutSuffix(strings.TrimSpace(sum), "  "+name)
+	if !ok {
 		return sentence.Newf(errors.New("no checksum of this archive"), "The checksum file of %s is invalid.", name)
 	}
-	made := base.path("releases", "."+commit+".new")
 	packed := base.path("cache", name)
-	defer func() { err = full(errors.Join(err, os.RemoveAll(made), os.RemoveAll(packed)), base) }()
-	if err := errors.Join(os.RemoveAll(made), os.MkdirAll(filepath.Dir(packed), 0o700), os.MkdirAll(filepath.Dir(made), 0o755)); err != nil {
-		return fmt.Errorf("start release %s: %w", commit, err)
+	defer os.Remove(packed)
+	if err := s.download(ctx, name, packed, want); err != nil {
+		return full(err, base)
 	}
-	if err := s.download(ctx, name, packed, string(want[1])); err != nil {
-		return err
-	}
-	if err := unpackRelease(packed, made, commit); err != nil {
-		return err
-	}
-	return base.keep(made, commit)
-}
-
-// unpackRelease unpacks an archive and checks that it contains a complete release.
-func unpackRelease(packed, made, commit string) error {
-	f, err := os.Open(packed)
-	if err != nil {
-		return fmt.Errorf("open archive: %w", err)
-	}
-	defer f.Close()
-	plain, err := gzip.NewReader(f)
-	if err == nil {
-		err = untar(plain, made)
-	}
-	if err == nil {
-		err = checkSums(made)
-	}
-	var info Info
-	if err == nil {
-		info, err = readInfo(made)
-	}
-	if err == nil && Short(info.Commit) != commit {
-		err = fmt.Errorf("it contains release %s", Short(info.Commit))
-	}
-	if err != nil {
-		return sentence.Newf(fmt.Errorf("unpack release %s: %w", commit, err), "The archive of release %s is incomplete: rejected.", commit)
-	}
-	return nil
+	return base.keep(commit, func(into string) error { return unpackRelease(packed, into, commit) })
 }
 
 // download writes a file from the shelf to path if its checksum is right.
 func (s shelf) download(ctx context.Context, name, path, sum string) error {
-	ctx, cancel := context.WithTimeout(ctx, downloadTime)
-	defer cancel()
-	from, err := s.open(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("save archive: %w", err)
 	}
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(to, h), io.LimitReader(from, maxArchive+1))
+	err = s.read(ctx, name, maxArchive, io.MultiWriter(to, h))
 	if err := errors.Join(err, to.Close()); err != nil {
-		return fmt.Errorf("download %s: %w", name, err)
+		return err
 	}
-	if n > maxArchive || hex.EncodeToString(h.Sum(nil)) != sum {
+	if hex.EncodeToString(h.Sum(nil)) != sum {
 		return sentence.Newf(fmt.Errorf("checksum of %s", name), "The archive %s does not match its checksum: rejected.", name)
 	}
 	return nil
 }
 
 // small reads a small file from the shelf.
-func (s shelf) small(ctx context.Context, name string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	from, err := s.open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Close()
-	var out bytes.Buffer
-	if _, err := io.Copy(&out, io.LimitReader(from, maxSmall)); err != nil {
-		return nil, fmt.Errorf("download %s: %w", name, err)
-	}
-	return out.Bytes(), nil
+func (s shelf) small(ctx context.Context, name string) (string, error) {
+	var out strings.Builder
+	err := s.read(ctx, name, maxSmall, &out)
+	return out.String(), err
 }
 
-func (s shelf) open(ctx context.Context, name string) (io.ReadCloser, error) {
-	missing := func(err error) error {
-		return sentence.Newf(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host cannot reach it.", name)
-	}
-	if dir, ok := strings.CutPrefix(s.address, "file://"); ok {
-		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			return nil, missing(err)
-		}
-		return f, nil
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(s.address, "/")+"/"+name, nil)
+// read copies at most max bytes of a file of the shelf.
+func (s shelf) read(ctx context.Context, name string, max int64, to io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, downloadTime)
+	defer cancel()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	defer transport.CloseIdleConnections()
+	transport.RegisterProtocol("file", http.NewFileTransport(http.Dir("/")))
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(string(s), "/")+"/"+name, nil)
 	if err != nil {
-		return nil, missing(err)
+		return fmt.Errorf("get %s: %w", name, err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = errors.Join(fmt.Errorf("answer %d", resp.StatusCode), resp.Body.Close())
 	}
 	if err != nil {
-		return nil, missing(err)
+		return sentence.Newf(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host cannot reach it.", name)
 	}
-	return resp.Body, nil
+	defer resp.Body.Close()
+	if _, err := io.Copy(to, io.LimitReader(resp.Body, max)); err != nil {
+		return fmt.Errorf("download %s: %w", name, err)
+	}
+	return nil
 }

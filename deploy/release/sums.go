@@ -1,7 +1,6 @@
 package release
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,8 +19,6 @@ type Info struct {
 	Commit  string    `json:"commit"` // 40 digits
 	Version string    `json:"version"`
 	Built   time.Time `json:"built"`
-	Recipe  string    `json:"recipe"`  // of the sandbox image: hash of what it is built from
-	Number  int       `json:"number"`  // how many commits it is made of: a newer release has a higher number; 0 = unknown
 	History []Change  `json:"history"` // the newest commits, newest first
 }
 
@@ -46,7 +43,9 @@ func (i Info) since(commit string) []string {
 	return subjects
 }
 
-const sumsFile = "SHA256SUMS"
+func (i Info) knows(commit string) bool {
+	return slices.ContainsFunc(i.History, func(c Change) bool { return Short(c.Commit) == commit })
+}
 
 // Info reads a release's release.json.
 func (b Base) Info(commit string) (Info, error) { return readInfo(b.Dir(commit)) }
@@ -65,6 +64,8 @@ func readInfo(dir string) (info Info, err error) {
 	return info, nil
 }
 
+const sumsFile = "SHA256SUMS"
+
 // Check returns an error unless a release exists and all its files are unchanged.
 func (b Base) Check(commit string) error {
 	if !commitName.MatchString(commit) {
@@ -76,62 +77,47 @@ func (b Base) Check(commit string) error {
 	return nil
 }
 
-// writeSums lists every file of a folder with its checksum, in the format of
-// sha256sum.
+// checkSums compares a folder with its list: no file may be missing, changed or added.
+func checkSums(dir string) error {
+	list, err := os.ReadFile(filepath.Join(dir, sumsFile))
+	if err != nil {
+		return err
+	}
+	have, err := sumsOf(dir)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(slices.Sorted(strings.Lines(string(list))), have) {
+		return fmt.Errorf("its files do not match %s", sumsFile)
+	}
+	return nil
+}
+
+// writeSums lists every file of a folder with its checksum, in the format of sha256sum.
 func writeSums(dir string) error {
 	sums, err := sumsOf(dir)
 	if err != nil {
 		return err
 	}
-	var text strings.Builder
-	for _, name := range sorted(sums) {
-		fmt.Fprintf(&text, "%s  %s\n", sums[name], name)
-	}
-	return os.WriteFile(filepath.Join(dir, sumsFile), []byte(text.String()), 0o644)
+	return os.WriteFile(filepath.Join(dir, sumsFile), []byte(strings.Join(sums, "")), 0o644)
 }
 
-// checkSums compares a folder with its list: no file may be missing, changed or
-// added.
-func checkSums(dir string) error {
-	list, err := os.Open(filepath.Join(dir, sumsFile))
-	if err != nil {
-		return err
-	}
-	defer list.Close()
-	have, err := sumsOf(dir)
-	if err != nil {
-		return err
-	}
-	for lines := bufio.NewScanner(list); lines.Scan(); {
-		sum, name, _ := strings.Cut(lines.Text(), "  ")
-		if have[name] != sum {
-			return fmt.Errorf("%s has changed", name)
-		}
-		delete(have, name)
-	}
-	if len(have) > 0 {
-		return fmt.Errorf("%s does not belong to the release", sorted(have)[0])
-	}
-	return nil
-}
-
-func sumsOf(dir string) (map[string]string, error) {
-	sums := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil || name == sumsFile {
+// sumsOf returns the sorted lines of that list.
+func sumsOf(dir string) (lines []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		if err != nil || d.IsDir() || name == sumsFile {
 			return err
 		}
 		if !d.Type().IsRegular() {
 			return fmt.Errorf("%s is not a regular file", name)
 		}
-		sums[name], err = sumOf(path)
+		sum, err := sumOf(path)
+		lines = append(lines, sum+"  "+name+"\n")
 		return err
 	})
-	return sums, err
+	slices.Sort(lines)
+	return lines, err
 }
 
 // sumOf returns the SHA-256 of a file, in hex.
@@ -146,13 +132,4 @@ func sumOf(path string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func sorted[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
