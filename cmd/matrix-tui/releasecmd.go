@@ -45,7 +45,7 @@ func releaseCommand(ctx context.Context, a *app, args []string) error {
 		if ref == "" {
 			ref = base.Current()
 		}
-		path, err := base.Archive(ref, target)
+		path, err := base.Archive(ctx, ref, target)
 		if err == nil {
 			_, err = fmt.Fprintln(a.stdout, path)
 		}

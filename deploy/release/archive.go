@@ -2,16 +2,16 @@ package release
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"github.com/google/renameio/v2"
+	"time"
 
 	"matrix-tui/state/archive"
 	"matrix-tui/state/sentence"
@@ -24,73 +24,37 @@ func archiveName(commit string) string { return "matrix-tui-" + commit + ".tar.g
 const latestFile = "latest"
 
 // Archive packs a release for hosts without a compiler: it writes the archive to into, its checksum and its bill of
-// materials in files next to it, and `latest`, which names it. To sign it, sign the file with the checksum: `ssh-keygen
-// -Y sign -n matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive.
-func (b Base) Archive(commit, into string) (string, error) {
+// materials in files next to it, and at the end `latest`, which names it. To sign it, sign the file with the checksum:
+// `ssh-keygen -Y sign -n matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive.
+func (b Base) Archive(ctx context.Context, commit, into string) (string, error) {
 	if err := b.Check(commit); err != nil {
 		return "", err
 	}
-	name := archiveName(commit)
-	path := filepath.Join(into, name)
-	err := pack(b.Dir(commit), path)
-	parts, partsErr := os.ReadFile(filepath.Join(b.Dir(commit), sbomFile))
-	if err == nil && partsErr == nil { // a release of an early version has none
-		err = renameio.WriteFile(strings.TrimSuffix(path, ".tar.gz")+".cdx.json", parts, 0o644)
-	}
-	sum := ""
-	if err == nil {
-		sum, err = sumOf(path)
-	}
-	if err == nil {
-		err = renameio.WriteFile(path+".sha256", []byte(sum+"  "+name+"\n"), 0o644)
-	}
-	if err == nil {
-		err = renameio.WriteFile(filepath.Join(into, latestFile), []byte(name+"\n"), 0o644)
-	}
+	const script = `tar -C "$1" --owner=0 --group=0 -czf "$2" . && sha256sum "$2" >"$2.sha256" &&
+		{ ! [ -e "$1/` + sbomFile + `" ] || cp "$1/` + sbomFile + `" "${2%.tar.gz}.cdx.json"; } && echo "$2" >` + latestFile
+	_, err := program{dir: into, limit: archiveTime}.run(ctx, "sh", "-c", script, "sh", b.Dir(commit), archiveName(commit))
 	if err != nil {
 		return "", fmt.Errorf("pack release %s: %w", commit, err)
 	}
-	return path, nil
+	return filepath.Join(into, archiveName(commit)), nil
 }
 
-// pack writes a folder's files as a tar.gz, completely or not at all.
-func pack(dir, path string) (err error) {
-	out, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Cleanup()) }()
-	zipped := gzip.NewWriter(out)
-	packed := tar.NewWriter(zipped)
-	if err := errors.Join(packed.AddFS(os.DirFS(dir)), packed.Close(), zipped.Close()); err != nil {
-		return err
-	}
-	return out.CloseAtomicallyReplace()
-}
+const archiveTime = 5 * time.Minute
 
 // unpackRelease unpacks an archive and checks that it contains a complete release.
-func unpackRelease(packed, into, commit string) error {
-	f, err := os.Open(packed)
-	if err != nil {
-		return fmt.Errorf("open archive: %w", err)
-	}
-	defer f.Close()
-	plain, err := gzip.NewReader(f)
+func unpackRelease(packed []byte, into, commit string) error {
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
 	if err == nil {
 		err = untar(plain, into)
 	}
 	if err == nil {
 		err = checkSums(into)
 	}
-	var info Info
 	if err == nil {
-		info, err = readInfo(into)
-	}
-	if err == nil && Short(info.Commit) != commit {
-		err = fmt.Errorf("it contains release %s", Short(info.Commit))
+		_, err = readInfo(into, commit)
 	}
 	if err != nil {
-		return sentence.Newf(fmt.Errorf("unpack release %s: %w", commit, err), "The archive of release %s is incomplete: rejected.", commit)
+		return sentence.Newf(fmt.Errorf("unpack: %w", err), "The archive of release %s is incomplete: rejected.", commit)
 	}
 	return nil
 }
@@ -103,26 +67,24 @@ var unpacked = archive.Limits{Bytes: 1 << 30, Members: 100_000}
 func untar(r io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("unpack: %w", err)
+		return err
 	}
 	defer root.Close()
 	return archive.Each(r, unpacked, func(h *tar.Header, content io.Reader) error {
-		name := filepath.Clean(filepath.FromSlash(h.Name))
+		name := filepath.Clean(h.Name)
 		switch h.Typeflag {
-		case tar.TypeXGlobalHeader:
+		case tar.TypeXGlobalHeader, tar.TypeDir:
 			return nil
-		case tar.TypeDir:
-			return root.MkdirAll(name, 0o755)
 		case tar.TypeReg:
 		default:
-			return fmt.Errorf("unpack: %s is neither a file nor a folder", h.Name)
+			return fmt.Errorf("%s is neither a file nor a folder", h.Name)
 		}
 		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return fmt.Errorf("unpack: %w", err)
+			return err
 		}
 		f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644|fs.FileMode(h.Mode)&0o111)
 		if err != nil {
-			return fmt.Errorf("unpack: %w", err)
+			return err
 		}
 		_, err = io.Copy(f, content)
 		return errors.Join(err, f.Close())

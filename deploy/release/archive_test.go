@@ -21,7 +21,7 @@ func packed(t *testing.T) (dir, key string) {
 	check(t, os.WriteFile(filepath.Join(from.Dir(one), "release.json"), []byte(info), 0o644))
 	check(t, writeSums(from.Dir(one)))
 	dir = t.TempDir()
-	path, err := from.Archive(one, dir)
+	path, err := from.Archive(t.Context(), one, dir)
 	check(t, err)
 	key = filepath.Join(t.TempDir(), "key")
 	for _, argv := range [][]string{

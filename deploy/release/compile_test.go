@@ -18,15 +18,15 @@ func TestTrimModules(t *testing.T) {
 	check(t, os.WriteFile(filepath.Join(module, "old.go"), make([]byte, 1000), 0o444))
 	check(t, os.Chmod(module, 0o555))
 	p := program{dir: t.TempDir(), limit: time.Minute}
-	check(t, trimModules(context.Background(), p, "go", gopath, 1000))
+	check(t, trimModules(context.Background(), p, gopath, 1000))
 	if _, err := os.Stat(module); err != nil {
 		t.Errorf("modules are removed at the limit: %v", err)
 	}
-	check(t, trimModules(context.Background(), p, "go", gopath, 999))
+	check(t, trimModules(context.Background(), p, gopath, 999))
 	if _, err := os.Stat(module); err == nil {
 		t.Error("modules stay above the limit")
 	}
-	check(t, trimModules(context.Background(), p, "go", filepath.Join(gopath, "none"), 0))
+	check(t, trimModules(context.Background(), p, filepath.Join(gopath, "none"), 0))
 }
 
 // A compiler configured to stay with its version, like Debian's, still fetches the one that the source requires.

@@ -48,10 +48,10 @@ func TestSideBranch(t *testing.T) {
 	check(t, err)
 	for to, want := range map[string]age{first: older, next: newer, side: unknown} {
 		if got := m.age(t.Context(), to, running); got != want {
-			t.Errorf("%s: age %d, want %d", to, got, want)
+			t.Errorf("%s: age %q, want %q", to, got, want)
 		}
 	}
 	if got := m.age(t.Context(), running, one+strings.Repeat("1", 28)); got != unknown {
-		t.Errorf("of a release that the source has lost: age %d", got)
+		t.Errorf("of a release that the source has lost: age %q", got)
 	}
 }

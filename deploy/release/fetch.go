@@ -19,13 +19,13 @@ type Plan struct {
 	Age      age // of To
 }
 
-// age says how a release relates to the running one.
-type age int
+// age says how a release relates to the running one: it is newer if it contains all its commits.
+type age string
 
 const (
-	unknown age = iota // neither is known to contain the other's history
-	newer
-	older
+	newer   age = "is newer"
+	older   age = "is"
+	unknown age = "may be"
 )
 
 // fetch brings the requested release to this host, under its name.
@@ -38,7 +38,7 @@ func (u *Updater) fetch(ctx context.Context, o update.Order, log io.Writer, say 
 		}
 		defer k.close()
 	}
-	have, _ := u.Base.Info(u.Running) // without it, its age is unknown
+	have, _ := u.Base.Info(u.Running) // without it, the age of the other is unknown
 	if address, ok := strings.CutPrefix(u.Source, archivePrefix); ok {
 		return u.fetchArchive(ctx, shelf(address), o, k, have, say)
 	}
@@ -51,40 +51,27 @@ func (u *Updater) fetch(ctx context.Context, o update.Order, log io.Writer, say 
 		return plan, err
 	}
 	plan.To, plan.Version, plan.Age = Short(commit), filepath.Base(name), m.age(ctx, commit, have.Commit)
-	if err := u.wanted(o, plan); err != nil {
-		return plan, err
+	if err = u.wanted(o, plan); err == nil && k != nil {
+		err = k.checkGit(ctx, m, name, commit)
 	}
-	if k != nil {
-		if err := k.checkGit(ctx, m, name, commit); err != nil {
-			return plan, err
-		}
-	}
-	history, err := m.history(ctx, commit)
 	if err != nil {
 		return plan, err
 	}
-	plan.Subjects = Info{History: history}.since(u.Running)
-	say(plan.news() + "\n\nBuilding it next to the running one.")
-	return plan, build(ctx, u.Base, m, name, commit, log)
-}
-
-// age says how a commit relates to that of the running release.
-func (m *mirror) age(ctx context.Context, commit, running string) age {
-	switch {
-	case m.contains(ctx, commit, running):
-		return newer
-	case m.contains(ctx, running, commit):
-		return older
+	info, err := m.describe(ctx, name, commit)
+	if err != nil {
+		return plan, err
 	}
-	return unknown
+	plan.Subjects = info.since(u.Running)
+	say(plan.news() + "\n\nBuilding it next to the running one.")
+	return plan, build(ctx, u.Base, m, info, log)
 }
 
 func (u *Updater) fetchArchive(ctx context.Context, s shelf, o update.Order, k *key, have Info, say func(string)) (plan Plan, err error) {
 	plan.From = u.Running
-	if plan.To, err = s.find(ctx, o.Ref); err != nil {
-		return plan, err
+	if plan.To, err = s.find(ctx, o.Ref); err == nil {
+		err = u.mayInstall(o, plan.To)
 	}
-	if err := u.mayInstall(o, plan.To); err != nil {
+	if err != nil {
 		return plan, err
 	}
 	say("Taking release `" + plan.To + "` from its archive.")
@@ -95,31 +82,29 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o update.Order, k *
 	if err != nil {
 		return plan, err
 	}
-	plan.Version, plan.Subjects = info.Version, info.since(u.Running)
+	plan.Version, plan.Subjects, plan.Age = info.Version, info.since(u.Running), unknown
 	if info.knows(u.Running) {
 		plan.Age = newer
 	} else if have.knows(plan.To) {
 		plan.Age = older
 	}
-	if err := u.wanted(o, plan); err != nil {
-		return plan, err
+	if err = u.wanted(o, plan); err == nil {
+		say(plan.news())
 	}
-	say(plan.news())
-	return plan, nil
+	return plan, err
 }
 
 // wanted returns an error if this release must not be installed. A source that serves an older release under a newer
 // name must not bring back its defects, so going back is a request of its own.
 func (u *Updater) wanted(o update.Order, plan Plan) error {
-	if plan.To == u.Running || plan.Age == older && o.Ref == "" && !o.Back {
+	if o.Back || plan.Age == newer || plan.Age == unknown && u.Key == "" {
+		return u.mayInstall(o, plan.To)
+	}
+	if plan.Age == older && o.Ref == "" {
 		return update.ErrNothingNew
 	}
-	is := map[age]string{older: "is", unknown: "may be"}[plan.Age]
-	if !o.Back && (plan.Age == older || plan.Age == unknown && u.Key != "") {
-		return sentence.Newf(errors.New("not a newer release"), "Release `%s` %s older than the running one, `%s`. To install it all the same, "+
-			"send `!self_update %s back`, or run `matrix-tui self-update -back %s`.", plan.To, is, plan.From, plan.To, plan.To)
-	}
-	return u.mayInstall(o, plan.To)
+	return sentence.Newf(errors.New("not a newer release"), "Release `%s` %s older than the running one, `%s`. To install it all the same, "+
+		"send `!self_update %[1]s back`, or run `matrix-tui self-update -back %[1]s`.", plan.To, plan.Age, plan.From)
 }
 
 // mayInstall returns an error if the release is the running one or has failed twice.
@@ -143,13 +128,10 @@ func (p Plan) news() string {
 	switch p.Age {
 	case older:
 		return text + " is **older** than the running one, `" + p.From + "`: going back."
-	case newer:
-		text += " is newer than the running one, `" + p.From + "`:\n"
-	default:
+	case unknown:
 		text += " may be older than the running one, `" + p.From + "`. Its newest changes:\n"
+	default:
+		text += " is newer than the running one, `" + p.From + "`:\n"
 	}
-	for _, s := range p.Subjects {
-		text += "\n- " + s
-	}
-	return text
+	return text + "\n- " + strings.Join(p.Subjects, "\n- ")
 }

@@ -50,7 +50,7 @@ func openMirror(ctx context.Context, base Base, url string) (*mirror, error) {
 
 // git runs git in the mirror. It never asks for input.
 func (m *mirror) git(ctx context.Context, args ...string) (string, error) {
-	p := program{dir: m.dir, limit: gitTime, env: []string{"GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes", "LC_ALL=C", "GIT_DIR=" + m.dir}}
+	p := program{limit: gitTime, env: []string{"GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes", "LC_ALL=C", "GIT_DIR=" + m.dir}}
 	out, err := p.run(ctx, append([]string{"git", "-c", "gc.autoDetach=false", "-c", "safe.directory=*", "-c", "protocol.ext.allow=never"}, args...)...)
 	return strings.TrimSpace(out), err
 }
@@ -100,33 +100,44 @@ func (m *mirror) find(ctx context.Context, ref string, signed bool) (name, commi
 	return "", "", sentence.Newf(fmt.Errorf("no %q in the source", ref), "UPDATE_SOURCE has no tag, branch or commit `%s`.", ref)
 }
 
-// history returns the ancestors of a commit, newest first.
-func (m *mirror) history(ctx context.Context, commit string) (changes []Change, err error) {
+// describe returns what the release of a commit says about itself.
+func (m *mirror) describe(ctx context.Context, name, commit string) (Info, error) {
 	out, err := m.git(ctx, "log", "--max-count="+strconv.Itoa(maxHistory), "--first-parent", "--format=%H %s", commit)
 	if err != nil {
-		return nil, fmt.Errorf("read history of %s: %w", Short(commit), err)
+		return Info{}, fmt.Errorf("read history of %s: %w", Short(commit), err)
 	}
-	for line := range strings.Lines(out) {
-		hash, subject, _ := strings.Cut(strings.TrimSpace(line), " ")
-		changes = append(changes, Change{hash, subject})
+	info := Info{Commit: commit, Version: strings.TrimPrefix(strings.TrimPrefix(name, "refs/tags/"), "refs/heads/"), Built: time.Now().UTC()}
+	for line := range strings.SplitSeq(out, "\n") {
+		hash, subject, _ := strings.Cut(line, " ")
+		info.History = append(info.History, Change{hash, subject})
 	}
-	return changes, nil
+	return info, nil
 }
 
-// contains reports whether another commit is in the history of a commit. The source may not have one of them.
-func (m *mirror) contains(ctx context.Context, commit, other string) bool {
-	_, err := m.git(ctx, "merge-base", "--is-ancestor", "--end-of-options", other, commit)
-	return err == nil
+// age says how a commit relates to that of the running release. The source may not have one of them.
+func (m *mirror) age(ctx context.Context, commit, running string) age {
+	within := func(old, new string) bool {
+		_, err := m.git(ctx, "merge-base", "--is-ancestor", "--end-of-options", old, new)
+		return err == nil
+	}
+	switch {
+	case within(running, commit):
+		return newer
+	case within(commit, running):
+		return older
+	}
+	return unknown
 }
 
 // checkout writes the files of a commit into dir.
 func (m *mirror) checkout(ctx context.Context, commit, dir string) error {
 	archive := dir + ".tar"
 	defer os.Remove(archive)
-	if _, err := m.git(ctx, "archive", "--format=tar", "--output="+archive, commit); err != nil {
-		return fmt.Errorf("read commit %s: %w", Short(commit), err)
+	_, err := m.git(ctx, "archive", "--format=tar", "--output="+archive, commit)
+	var f *os.File
+	if err == nil {
+		f, err = os.Open(archive)
 	}
-	f, err := os.Open(archive)
 	if err != nil {
 		return fmt.Errorf("read commit %s: %w", Short(commit), err)
 	}

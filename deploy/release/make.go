@@ -2,29 +2,19 @@ package release
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
-
-	"matrix-tui/state/sentence"
 )
 
 // Make builds the release of a commit of a git repository (a folder or any remote) and stores it under its name. A
 // complete release is left alone. It returns the release's commit, 12 digits.
 func Make(ctx context.Context, base Base, from, ref string, log io.Writer) (string, error) {
-	if abs, err := filepath.Abs(from); err == nil {
-		if _, err := os.Stat(abs); err == nil {
-			from = abs
-		}
-	}
 	if ref != "" && !ValidRef(ref) {
 		return "", fmt.Errorf("%q is not a tag, branch or commit", ref)
 	}
@@ -36,33 +26,28 @@ func Make(ctx context.Context, base Base, from, ref string, log io.Writer) (stri
 	if err != nil {
 		return "", err
 	}
-	return Short(commit), build(ctx, base, m, name, commit, log)
+	info, err := m.describe(ctx, name, commit)
+	if err != nil {
+		return "", err
+	}
+	return Short(commit), build(ctx, base, m, info, log)
 }
 
 // build builds the release of a commit in the mirror: its files, the two programs, and what describes them.
-func build(ctx context.Context, base Base, m *mirror, name, commit string, log io.Writer) error {
-	if base.Check(Short(commit)) == nil {
+func build(ctx context.Context, base Base, m *mirror, info Info, log io.Writer) error {
+	if base.Check(Short(info.Commit)) == nil {
 		return nil
 	}
-	history, err := m.history(ctx, commit)
-	if err != nil {
-		return err
-	}
-	version := strings.TrimPrefix(strings.TrimPrefix(name, "refs/tags/"), "refs/heads/")
-	about, err := json.MarshalIndent(Info{Commit: commit, Version: version, Built: time.Now().UTC(), History: history}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("describe release: %w", err)
-	}
-	return base.keep(Short(commit), func(into string) error {
-		err := m.checkout(ctx, commit, into)
+	return base.keep(Short(info.Commit), func(into string) error {
+		err := m.checkout(ctx, info.Commit, into)
 		if err == nil {
-			err = compile(ctx, base, into, commit, log)
+			err = compile(ctx, base, into, info.Commit, log)
 		}
 		if err == nil {
-			err = describeParts(into, commit)
+			err = describeParts(into, info.Commit)
 		}
 		if err == nil {
-			err = os.WriteFile(filepath.Join(into, "release.json"), append(about, '\n'), 0o644)
+			err = writeJSON(filepath.Join(into, "release.json"), 0o644, info)
 		}
 		if err == nil {
 			err = writeSums(into)
@@ -108,16 +93,8 @@ var exportedFlags = regexp.MustCompile(`(?m)^export GOFLAGS="([^"$` + "`" + `]*)
 
 // compile builds the two programs in a folder of the sources, at low priority.
 func compile(ctx context.Context, base Base, dir, commit string, log io.Writer) error {
-	compiler := ""
-	for _, name := range []string{base.path("cache", "go", "bin", "go"), "/usr/local/go/bin/go", "go"} {
-		if path, err := exec.LookPath(name); err == nil {
-			compiler = path
-		}
-	}
-	if compiler == "" {
-		return sentence.Newf(errors.New("no go command"), "There is no Go compiler on this host: install Go, or set UPDATE_SOURCE to a folder of release archives (archive+https://…).")
-	}
-	env := []string{"CGO_ENABLED=0", "GOWORK=off"}
+	path := os.Getenv("PATH") + ":/usr/local/go/bin:" + base.path("cache", "go", "bin")
+	env := []string{"CGO_ENABLED=0", "GOWORK=off", "PATH=" + path}
 	script, _ := os.ReadFile(filepath.Join(dir, "deploy", "lib.sh"))
 	if found := exportedFlags.FindSubmatch(script); found != nil {
 		env = append(env, "GOFLAGS="+string(found[1]))
@@ -129,12 +106,13 @@ func compile(ctx context.Context, base Base, dir, commit string, log io.Writer) 
 		}
 	}
 	p := program{dir: dir, env: env, log: log, limit: buildTime}
-	if err := trimModules(ctx, p, compiler, base.path("cache", "gopath"), maxModules); err != nil {
+	if err := trimModules(ctx, p, base.path("cache", "gopath"), maxModules); err != nil {
 		return err
 	}
 	for name, ldflags := range map[string]string{"boxinit": "-s -w -buildid=", "matrix-tui": "-s -w -X main.commit=" + commit} {
-		if _, err := p.run(ctx, "nice", "-n", "10", compiler, "build", "-trimpath", "-ldflags="+ldflags, "-o", name, "./cmd/"+name); err != nil {
-			return failed(fmt.Errorf("build %s of %s: %w", name, Short(commit), err), "Release %s does not compile here.", Short(commit))
+		if _, err := p.run(ctx, "nice", "-n", "10", "go", "build", "-trimpath", "-ldflags="+ldflags, "-o", name, "./cmd/"+name); err != nil {
+			return failed(fmt.Errorf("build %s of %s: %w", name, Short(commit), err),
+				"Release %s does not compile here. On a host without Go, set UPDATE_SOURCE to a folder of release archives (archive+https://…).", Short(commit))
 		}
 	}
 	return nil
@@ -142,14 +120,14 @@ func compile(ctx context.Context, base Base, dir, commit string, log io.Writer) 
 
 // trimModules removes all modules from a GOPATH when those of earlier releases have made it larger than limit, in
 // bytes.
-func trimModules(ctx context.Context, p program, compiler, gopath string, limit int64) error {
+func trimModules(ctx context.Context, p program, gopath string, limit int64) error {
 	size, err := sizeOf(gopath)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && size <= limit {
 		return nil
 	}
 	p.env = append(p.env[:len(p.env):len(p.env)], "GOPATH="+gopath, "GOMODCACHE=") // and no other
 	if err == nil {
-		_, err = p.run(ctx, compiler, "clean", "-modcache")
+		_, err = p.run(ctx, "env", "go", "clean", "-modcache")
 	}
 	if err != nil {
 		return fmt.Errorf("forget old modules: %w", err)

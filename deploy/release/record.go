@@ -79,17 +79,15 @@ func parseRecord(data []byte) (r Record, err error) {
 
 // Write replaces the record; it is on disk when Write returns.
 func (b Base) Write(r Record) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = renameio.WriteFile(b.path("update.json"), append(data, '\n'), 0o600)
-	}
-	if err == nil {
-		err = syncDir(string(b))
-	}
-	if err != nil {
+	if err := errors.Join(writeJSON(b.path("update.json"), 0o600, r), syncDir(string(b))); err != nil {
 		return full(fmt.Errorf("write update record: %w", err), b)
 	}
 	return nil
+}
+
+func writeJSON(path string, mode fs.FileMode, what any) error {
+	data, err := json.MarshalIndent(what, "", "  ")
+	return errors.Join(err, renameio.WriteFile(path, append(data, '\n'), mode))
 }
 
 // change rewrites the record.

@@ -3,14 +3,12 @@ package release
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -22,8 +20,8 @@ const (
 	// archivePrefix before an address marks a folder of release archives.
 	archivePrefix = "archive+"
 	downloadTime  = 15 * time.Minute
-	maxArchive    = 512 << 20
-	maxSmall      = 64 << 10 // of a checksum, or a signature
+	maxArchive    = 128 << 20 // about five times what a release takes
+	maxSmall      = 64 << 10  // of a checksum, or a signature
 )
 
 // shelf is the address of a folder of release archives, https:// or file://.
@@ -37,8 +35,7 @@ func isOpen(source string) bool {
 	if err != nil || at.Scheme != "http" && at.Scheme != "git" && at.Scheme != "ftp" {
 		return false
 	}
-	ip := net.ParseIP(at.Hostname())
-	return at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+	return at.Hostname() != "localhost" && !net.ParseIP(at.Hostname()).IsLoopback()
 }
 
 // find returns the requested commit: "" is the one that `latest` names.
@@ -49,93 +46,67 @@ func (s shelf) find(ctx context.Context, ref string) (string, error) {
 	if ref != "" {
 		return "", sentence.Newf(fmt.Errorf("%q is not a commit", ref), "Release archives are named by their commits: name one, or none for the newest.")
 	}
-	text, err := s.small(ctx, latestFile)
+	text, err := s.get(ctx, latestFile, maxSmall)
 	if err != nil {
 		return "", err
 	}
-	found := latestLine.FindStringSubmatch(text)
+	found := latestLine.FindSubmatch(text)
 	if found == nil {
 		return "", sentence.Newf(errors.New("latest names no archive"), "The file `latest` at UPDATE_SOURCE names no release archive.")
 	}
-	return found[1], nil
+	return string(found[1]), nil
 }
 
 // take downloads a verified archive and unpacks it under its release's name.
-func (s shelf) take(ctx context.Context, base Base, commit string, k *key) (err error) {
+func (s shelf) take(ctx context.Context, base Base, commit string, k *key) error {
 	name := archiveName(commit)
-	sum, err := s.small(ctx, name+".sha256")
-	if err != nil {
-		return err
-	}
-	if k != nil {
-		signature, err := s.small(ctx, name+".sha256.sig")
-		if err == nil {
+	sum, err := s.get(ctx, name+".sha256", maxSmall)
+	if err == nil && k != nil {
+		var signature []byte
+		if signature, err = s.get(ctx, name+".sha256.sig", maxSmall); err == nil {
 			err = k.checkFile(ctx, sum, signature)
 		}
-		if err != nil {
-			return err
-		}
 	}
-	if base.Check(commit) == nil {
-		return nil
+	if err != nil || base.Check(commit) == nil {
+		return err
 	}
-	want, ok := strings.CutSuffix(strings.TrimSpace(sum), "  "+name)
+	want, ok := strings.CutSuffix(strings.TrimSpace(string(sum)), "  "+name)
 	if !ok {
 		return sentence.Newf(errors.New("no checksum of this archive"), "The checksum file of %s is invalid.", name)
 	}
-	packed := base.path("cache", name)
-	defer os.Remove(packed)
-	if err := s.download(ctx, name, packed, want); err != nil {
-		return full(err, base)
+	packed, err := s.get(ctx, name, maxArchive)
+	if err != nil {
+		return err
+	}
+	if fmt.Sprintf("%x", sha256.Sum256(packed)) != want {
+		return sentence.Newf(fmt.Errorf("checksum of %s", name), "The archive %s does not match its checksum: rejected.", name)
 	}
 	return base.keep(commit, func(into string) error { return unpackRelease(packed, into, commit) })
 }
 
-// download writes a file from the shelf to path if its checksum is right.
-func (s shelf) download(ctx context.Context, name, path, sum string) error {
-	to, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("save archive: %w", err)
-	}
-	h := sha256.New()
-	err = s.read(ctx, name, maxArchive, io.MultiWriter(to, h))
-	if err := errors.Join(err, to.Close()); err != nil {
-		return err
-	}
-	if hex.EncodeToString(h.Sum(nil)) != sum {
-		return sentence.Newf(fmt.Errorf("checksum of %s", name), "The archive %s does not match its checksum: rejected.", name)
-	}
-	return nil
-}
-
-// small reads a small file from the shelf.
-func (s shelf) small(ctx context.Context, name string) (string, error) {
-	var out strings.Builder
-	err := s.read(ctx, name, maxSmall, &out)
-	return out.String(), err
-}
-
-// read copies at most max bytes of a file of the shelf.
-func (s shelf) read(ctx context.Context, name string, max int64, to io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, downloadTime)
-	defer cancel()
+// get reads at most max bytes of a file of the shelf.
+func (s shelf) get(ctx context.Context, name string, max int64) ([]byte, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	defer transport.CloseIdleConnections()
 	transport.RegisterProtocol("file", http.NewFileTransport(http.Dir("/")))
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, Timeout: downloadTime}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(string(s), "/")+"/"+name, nil)
+	var resp *http.Response
+	if err == nil {
+		resp, err = client.Do(req)
+	}
+	if err == nil {
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			err = errors.New(resp.Status)
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("get %s: %w", name, err)
+		return nil, sentence.Newf(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host cannot reach it.", name)
 	}
-	resp, err := (&http.Client{Transport: transport}).Do(req)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = errors.Join(fmt.Errorf("answer %d", resp.StatusCode), resp.Body.Close())
-	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, max))
 	if err != nil {
-		return sentence.Newf(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host cannot reach it.", name)
+		return nil, fmt.Errorf("download %s: %w", name, err)
 	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(to, io.LimitReader(resp.Body, max)); err != nil {
-		return fmt.Errorf("download %s: %w", name, err)
-	}
-	return nil
+	return data, nil
 }

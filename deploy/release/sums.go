@@ -2,8 +2,8 @@ package release
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -29,11 +29,10 @@ type Change struct {
 }
 
 // since returns the subjects of the commits after a commit, newest first.
-func (i Info) since(commit string) []string {
-	var subjects []string
+func (i Info) since(commit string) (subjects []string) {
 	for _, c := range i.History {
 		if Short(c.Commit) == commit {
-			return subjects
+			break
 		}
 		if len(subjects) == maxSubjects {
 			return append(subjects, "… and more")
@@ -48,15 +47,15 @@ func (i Info) knows(commit string) bool {
 }
 
 // Info reads a release's release.json.
-func (b Base) Info(commit string) (Info, error) { return readInfo(b.Dir(commit)) }
+func (b Base) Info(commit string) (Info, error) { return readInfo(b.Dir(commit), commit) }
 
-func readInfo(dir string) (info Info, err error) {
+func readInfo(dir, commit string) (info Info, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "release.json"))
 	if err == nil {
 		err = json.Unmarshal(data, &info)
 	}
-	if err == nil && (len(info.Commit) != 40 || !commitName.MatchString(Short(info.Commit))) {
-		err = fmt.Errorf("%q is not a commit", info.Commit)
+	if err == nil && (len(info.Commit) != 40 || Short(info.Commit) != commit) {
+		err = fmt.Errorf("it is of %q", info.Commit)
 	}
 	if err != nil {
 		return Info{}, fmt.Errorf("read release.json: %w", err)
@@ -68,10 +67,11 @@ const sumsFile = "SHA256SUMS"
 
 // Check returns an error unless a release exists and all its files are unchanged.
 func (b Base) Check(commit string) error {
-	if !commitName.MatchString(commit) {
-		return fmt.Errorf("check release: %q is not a commit of 12 digits", commit)
+	err := fmt.Errorf("%q is not a commit of 12 digits", commit)
+	if commitName.MatchString(commit) {
+		err = checkSums(b.Dir(commit))
 	}
-	if err := checkSums(b.Dir(commit)); err != nil {
+	if err != nil {
 		return fmt.Errorf("check release %s: %w", commit, err)
 	}
 	return nil
@@ -80,11 +80,8 @@ func (b Base) Check(commit string) error {
 // checkSums compares a folder with its list: no file may be missing, changed or added.
 func checkSums(dir string) error {
 	list, err := os.ReadFile(filepath.Join(dir, sumsFile))
-	if err != nil {
-		return err
-	}
-	have, err := sumsOf(dir)
-	if err != nil {
+	have, sumsErr := sumsOf(dir)
+	if err := errors.Join(err, sumsErr); err != nil {
 		return err
 	}
 	if !slices.Equal(slices.Sorted(strings.Lines(string(list))), have) {
@@ -96,40 +93,25 @@ func checkSums(dir string) error {
 // writeSums lists every file of a folder with its checksum, in the format of sha256sum.
 func writeSums(dir string) error {
 	sums, err := sumsOf(dir)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, sumsFile), []byte(strings.Join(sums, "")), 0o644)
+	return errors.Join(err, os.WriteFile(filepath.Join(dir, sumsFile), []byte(strings.Join(sums, "")), 0o644))
 }
 
 // sumsOf returns the sorted lines of that list.
 func sumsOf(dir string) (lines []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		name, _ := filepath.Rel(dir, path)
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || name == sumsFile {
 			return err
 		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", name)
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			return err
 		}
-		sum, err := sumOf(path)
-		lines = append(lines, sum+"  "+name+"\n")
+		defer f.Close()
+		sum := sha256.New()
+		_, err = io.Copy(sum, f)
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sum.Sum(nil), name))
 		return err
 	})
 	slices.Sort(lines)
 	return lines, err
-}
-
-// sumOf returns the SHA-256 of a file, in hex.
-func sumOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

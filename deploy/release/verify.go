@@ -94,18 +94,18 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 }
 
 // checkFile verifies an ssh signature on a file.
-func (k *key) checkFile(ctx context.Context, data, signature string) error {
+func (k *key) checkFile(ctx context.Context, data, signature []byte) error {
 	if k.signers == os.DevNull {
 		return sentence.Newf(errors.New("not an ssh key"), "Release archives are signed with ssh keys, and the one in UPDATE_KEY is a GPG key.")
 	}
 	file := filepath.Join(k.dir, "signature")
-	if err := os.WriteFile(file, []byte(signature), 0o600); err != nil {
+	if err := os.WriteFile(file, signature, 0o600); err != nil {
 		return fmt.Errorf("write signature: %w", err)
 	}
 	who, err := k.run(ctx, "", "ssh-keygen", "-Y", "find-principals", "-s", file, "-f", k.signers)
 	if err == nil {
 		who, _, _ = strings.Cut(strings.TrimSpace(who), "\n")
-		_, err = k.run(ctx, data, "ssh-keygen", "-Y", "verify", "-f", k.signers, "-I", who, "-n", signNamespace, "-s", file)
+		_, err = k.run(ctx, string(data), "ssh-keygen", "-Y", "verify", "-f", k.signers, "-I", who, "-n", signNamespace, "-s", file)
 	}
 	if err != nil {
 		return failed(fmt.Errorf("verify archive: %w", err), "The release archive is not signed with the key in UPDATE_KEY: rejected.")
