@@ -20,13 +20,12 @@ import (
 
 // program is another program that runs until it and everything it starts has ended.
 type program struct {
-	dir   string
-	env   []string // added to this process's
-	stdin string
-	log   io.Writer // gets stderr too
-	limit time.Duration
-	// extends: with each output, the limit starts again
-	extends bool
+	dir     string
+	env     []string // added to this process's
+	stdin   string
+	log     io.Writer // gets stderr too
+	limit   time.Duration
+	extends bool // with each output, the limit starts again
 }
 
 // errLate means that a program was killed at its limit.
@@ -61,20 +60,18 @@ func (p program) run(ctx context.Context, argv ...string) (string, error) {
 // runError is a program that failed, with the end of its output.
 type runError struct {
 	program string
-	err     error
-	lines   []string
+	error
+	lines []string
 }
 
-func (e *runError) Error() string { return e.program + ": " + e.err.Error() }
-func (e *runError) Unwrap() error { return e.err }
+func (e *runError) Error() string { return e.program + ": " + e.error.Error() }
+func (e *runError) Unwrap() error { return e.error }
 
 // failed adds a sentence to an error, and the last lines of the program that failed.
 func failed(err error, format string, args ...any) error {
-	said, ran := sentence.Newf(err, format, args...), new(runError)
-	if errors.As(err, &ran) {
-		return said.With(ran.lines)
-	}
-	return said
+	ran := new(runError)
+	errors.As(err, &ran)
+	return sentence.Newf(err, format, args...).With(ran.lines)
 }
 
 // full adds the sentence about a full disk.
@@ -106,12 +103,12 @@ func telling(text string) []string {
 		}
 	}
 	at := slices.IndexFunc(lines, func(line string) bool {
-		return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasSuffix(line, "[running]:")
+		return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 	})
 	if at < 0 {
-		at = len(lines) - 8
+		at = max(0, len(lines)-8)
 	}
-	return lines[max(0, at-2):min(len(lines), max(0, at)+8)]
+	return lines[max(0, at-2):min(len(lines), at+8)]
 }
 
 // maxOutput is how much of a program's output is kept: a fatal error lists all goroutines after its cause.

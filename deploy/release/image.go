@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 )
 
-const (
-	imageTime = 20 * time.Minute
-	// recipeLabel is the image's label with the hash of what it was built from.
-	recipeLabel = "io.matrix-tui.recipe"
-)
+const imageTime = 20 * time.Minute
+
+var tagOfImage = regexp.MustCompile(`:[^/]*$`)
 
 // Images is what an update needs of podman. It uses podman's command, because package sandbox is about rooms.
 type Images struct {
@@ -27,9 +26,9 @@ func (i Images) podman(ctx context.Context, args ...string) (string, error) {
 
 // script runs a release's own script of deploy/image for an image.
 func (i Images) script(ctx context.Context, base Base, commit string, log io.Writer, image string, argv ...string) (string, error) {
-	p := program{dir: base.Dir(commit), limit: imageTime, log: log, env: []string{"MATRIX_TUI_CACHE=" + base.path("cache"), "MATRIX_TUI_PODMAN=" + i.URL, "SANDBOX_IMAGE=" + image}}
+	env := []string{"MATRIX_TUI_CACHE=" + base.path("cache"), "MATRIX_TUI_PODMAN=" + i.URL, "SANDBOX_IMAGE=" + image}
 	argv[0] = base.path("releases", commit, "deploy", "image", argv[0])
-	out, err := p.run(ctx, argv...)
+	out, err := program{dir: base.Dir(commit), limit: imageTime, log: log, env: env}.run(ctx, argv...)
 	return strings.TrimSpace(out), err
 }
 
@@ -44,7 +43,7 @@ func (i Images) build(ctx context.Context, base Base, from, commit string, log i
 	if old, err := i.script(ctx, base, from, log, i.Name, "build", "--recipe"); err == nil && old == recipe {
 		return "", nil
 	}
-	have, err := i.podman(ctx, "image", "inspect", "--format", `{{index .Labels "`+recipeLabel+`"}}`, i.Name)
+	have, err := i.podman(ctx, "image", "inspect", "--format", `{{index .Labels "io.matrix-tui.recipe"}}`, i.Name)
 	if err != nil {
 		return "", failed(fmt.Errorf("inspect the sandbox image: %w", err), "Podman did not report the label of the sandbox image.")
 	}
@@ -52,11 +51,7 @@ func (i Images) build(ctx context.Context, base Base, from, commit string, log i
 		return "", nil
 	}
 	say("The sandbox image has a new recipe: building it next to the old one.")
-	name := i.Name
-	if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
-		name = name[:at]
-	}
-	name += ":" + recipe[:12]
+	name := tagOfImage.ReplaceAllString(i.Name, "") + ":" + recipe[:12]
 	if _, err := i.script(ctx, base, commit, log, name, "build"); err != nil {
 		return "", failed(fmt.Errorf("build image %s: %w", name, err), "The new sandbox image could not be built.")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,8 +44,10 @@ func (u *Updater) Switch(ctx context.Context) (program string, err error) {
 	if ctx.Err() != nil {
 		return program, ctx.Err() // the next start rolls back
 	}
-	if why == "" {
-		why, err = u.Base.tell(err)
+	if id := ""; why == "" {
+		if why, id = sentence.Tell(full(err, u.Base)); id != "" { // the room gets the ID, the log the error
+			err = fmt.Errorf("internal error %s: %w", id, err)
+		}
 	}
 	r.fails(why, u.redact(sentence.Lines(err)), errors.Is(err, errTrial))
 	if writeErr := u.Base.Write(r); writeErr != nil {
@@ -54,28 +57,15 @@ func (u *Updater) Switch(ctx context.Context) (program string, err error) {
 	return program, errors.Join(err, u.Base.rollBack(r))
 }
 
-// tell returns what the room is told about an error. The ID of an internal one is in the returned error, for the log.
-func (b Base) tell(err error) (string, error) {
-	said, id := sentence.Tell(full(err, b))
-	if id != "" {
-		err = fmt.Errorf("internal error %s: %w", id, err)
-	}
-	return said, err
-}
-
 // rehearse copies the state aside and starts the new release until it is ready. why is the release's own failure.
 func (u *Updater) rehearse(ctx context.Context, r *Record) (why string, err error) {
 	lock, err := lockState(u.State)
 	if err != nil {
 		return "", err
 	}
-	before, trial := u.Base.path("state-before"), u.Base.path("trial")
-	err = copyState(ctx, u.State, trial, false)
-	if err == nil {
-		err = errors.Join(os.MkdirAll(before, 0o700), os.RemoveAll(u.Base.path("state-before", r.To)))
-	}
-	if err == nil {
-		err = errors.Join(os.Rename(trial, u.Base.path("state-before", r.To)), syncDir(before))
+	trial, before := u.Base.path("trial"), u.Base.path("state-before", r.To)
+	if err = copyState(ctx, u.State, trial, false); err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Dir(before), 0o700), os.RemoveAll(before), os.Rename(trial, before), syncDir(filepath.Dir(before)))
 	}
 	crash.At("update-copied")
 	if err := errors.Join(err, lock.Close()); err != nil {
@@ -128,12 +118,9 @@ func (b Base) rollBack(r Record) error {
 	defer lock.Close()
 	if r.Phase == Switched {
 		aside := b.path("state-failed", r.To)
-		err := os.RemoveAll(b.path("state-failed"))
-		if err == nil {
-			err = copyState(context.Background(), r.State, aside, false)
-		}
-		if err != nil { // it is only needed to find the cause
-			_ = os.RemoveAll(aside)
+		_ = os.RemoveAll(filepath.Dir(aside))
+		if err := copyState(context.Background(), r.State, aside, false); err != nil {
+			_ = os.RemoveAll(aside) // it is only needed to find the cause
 		}
 		crash.At("update-aside")
 		if err := copyState(context.Background(), b.path("state-before", r.To), r.State, false); err != nil {

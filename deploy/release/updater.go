@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -58,41 +59,41 @@ func (u *Updater) Begin(o update.Order) (known bool, err error) {
 // it, tries it, and builds its sandbox image. say reports progress. update.ErrNothingNew ends the request successfully;
 // with every other error the old release continues, and the error is recorded.
 func (u *Updater) Prepare(ctx context.Context, o update.Order, say func(string)) (to string, err error) {
-	plan := Plan{}
 	err = errors.New("panic") // then the bot goes on, and may be asked again
 	defer func() {
 		if err != nil {
-			err = u.drop(ctx, plan, err)
+			err = u.drop(ctx, to, err)
 		}
 	}()
-	image := ""
-	if plan, image, err = u.prepare(ctx, o, say); err != nil {
-		return plan.To, err
-	}
-	err = u.Base.change(func(r *Record) { r.To, r.Subjects, r.Image = plan.To, plan.Subjects, image })
-	crash.At("update-prepared")
-	return plan.To, err
+	to, err = u.prepare(ctx, o, say)
+	return to, err
 }
 
-func (u *Updater) prepare(ctx context.Context, o update.Order, say func(string)) (plan Plan, image string, err error) {
-	if err := os.MkdirAll(u.Base.path("cache"), 0o700); err != nil {
-		return plan, "", fmt.Errorf("create cache: %w", err)
+func (u *Updater) prepare(ctx context.Context, o update.Order, say func(string)) (to string, err error) {
+	logFile := u.Base.path("cache", "update-build.log")
+	if err := os.MkdirAll(filepath.Dir(logFile), 0o700); err != nil {
+		return "", err
 	}
-	log, err := os.Create(u.Base.path("cache", "update-build.log"))
+	log, err := os.Create(logFile)
 	if err != nil {
-		return plan, "", fmt.Errorf("open build log: %w", err)
+		return "", err
 	}
 	defer log.Close()
-	if plan, err = u.fetch(ctx, o, log, say); err != nil {
-		return plan, "", err
+	plan, err := u.fetch(ctx, o, log, say)
+	if err != nil {
+		return plan.To, err
 	}
 	crash.At("update-built")
 	say("Release `" + plan.To + "` is built: trying it on a copy of my state.")
-	if err := u.try(ctx, plan.To); err != nil {
-		return plan, "", err
+	image := ""
+	if err = u.try(ctx, plan.To); err == nil {
+		image, err = u.Images.build(ctx, u.Base, u.Running, plan.To, log, say)
 	}
-	image, err = u.Images.build(ctx, u.Base, u.Running, plan.To, log, say)
-	return plan, image, err
+	if err == nil {
+		err = u.Base.change(func(r *Record) { r.To, r.Subjects, r.Image = plan.To, plan.Subjects, image })
+	}
+	crash.At("update-prepared")
+	return plan.To, err
 }
 
 // errTrial means that a release failed its trial.
@@ -113,18 +114,14 @@ func (u *Updater) try(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	for _, one := range []struct{ command, fails string }{
-		{"version", "does not start"},
-		{"doctor --offline", "does not work on this host"},
-		{"trial --state " + u.Base.path("trial"), "did not pass its trial on a copy of my state"},
+	for _, one := range [][]string{
+		{"does not start", "version"},
+		{"does not work on this host", "doctor", "--offline"},
+		{"did not pass its trial on a copy of my state", "trial", "--state", u.Base.path("trial")},
 	} {
-		args := append([]string{u.Base.Program(commit)}, strings.SplitN(one.command, " ", 3)...)
-		if _, err := (program{limit: trialTime}).run(ctx, args...); err != nil {
-			reason := err.Error()
-			if ran := new(runError); errors.As(err, &ran) {
-				reason = ran.Unwrap().Error()
-			}
-			return failed(fmt.Errorf("try release %s: %w: %w", commit, errTrial, err), "Release `%s` %s: %s.", commit, one.fails, reason)
+		fails, args := one[0], one[1:]
+		if _, err := (program{limit: trialTime}).run(ctx, append([]string{u.Base.Program(commit)}, args...)...); err != nil {
+			return failed(fmt.Errorf("try release %s: %w: %w", commit, errTrial, err), "Release `%s` %s: %s.", commit, fails, errors.Unwrap(err))
 		}
 	}
 	return nil
@@ -132,7 +129,7 @@ func (u *Updater) try(ctx context.Context, commit string) error {
 
 // drop ends a request that does not lead to a switch, and returns its error. An interrupted one stays recorded: the
 // next start reports it.
-func (u *Updater) drop(ctx context.Context, plan Plan, err error) error {
+func (u *Updater) drop(ctx context.Context, to string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -142,7 +139,7 @@ func (u *Updater) drop(ctx context.Context, plan Plan, err error) error {
 		err = sentence.New(err, sentence.Text(err)).With(u.redact(lines))
 	}
 	failing := u.Base.change(func(r *Record) {
-		r.Phase, r.To = Failed, plan.To
+		r.Phase, r.To = Failed, to
 		r.fails(err.Error(), nil, errors.Is(err, errTrial))
 		r.Told = true // the sender of the request
 	})
