@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,14 +15,12 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Updater installs newer releases of the program. When a method returns, its
-// changes are on disk.
+// Updater installs newer releases of the program. When a method returns, its changes are on disk.
 type Updater interface {
-	// Begin records an order. known reports that the same event was recorded before
-	// and must not be acted on again.
+	// Begin records an order. known reports that the same event was recorded before and must not be acted on again.
 	Begin(Order) (known bool, err error)
-	// Prepare does everything that can be done before the switch and reports its
-	// progress through say. It returns ErrNothingNew if there is no newer release.
+	// Prepare does everything that can be done before the switch and reports its progress through say. It returns
+	// ErrNothingNew if there is no newer release.
 	Prepare(ctx context.Context, o Order, say func(string)) (to string, err error)
 	// Commit records the state before the switch.
 	Commit(Snapshot) error
@@ -37,6 +36,23 @@ type Order struct {
 	Again       bool   // even if the release has failed twice
 	Back        bool   // even if it is older
 	Room, Event string // where it was requested; "" = on the command line
+}
+
+// Parse reads an order: a tag, branch or commit at most, and then `back` or `again`.
+func Parse(text string) (o Order, ok bool) {
+	words := strings.Fields(text)
+	for i, word := range slices.Backward(words) {
+		switch {
+		case strings.EqualFold(word, "again"):
+			o.Again = true
+		case strings.EqualFold(word, "back"):
+			o.Back = true
+		default:
+			o.Ref = word
+			return o, i == 0
+		}
+	}
+	return o, true
 }
 
 // Snapshot holds what an update must not change.
@@ -79,11 +95,8 @@ func (res Result) Text(now Snapshot) string {
 	}
 	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
 		text.Duration(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))
-	for i, s := range res.Subjects {
-		if i == 0 {
-			text += "\n"
-		}
-		text += "\n- " + s
+	if len(res.Subjects) > 0 {
+		text += "\n\n- " + strings.Join(res.Subjects, "\n- ")
 	}
 	return text
 }

@@ -39,8 +39,10 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	if err := a.parse(flags, args); err != nil {
 		return err
 	}
-	if err := here.begin(); err != nil {
-		return err
+	if here != nil { // before anything else
+		if err := here.base.AtStart(here.running); err != nil {
+			return err
+		}
 	}
 	cfg, err := a.complete(ctx, nil)
 	if err != nil {
@@ -142,7 +144,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		func(ctx context.Context) error { return serveControl(ctx, dir, control{b, on.releases}, log) },
 	}
 	if on.rehearsal != nil {
-		services = append(services, func(ctx context.Context) error { rehearsing(ctx, on.rehearsal, b.Waiting); return nil })
+		services = append(services, func(ctx context.Context) error { waits(ctx, on.rehearsal, b.Waiting); return nil })
 	}
 	if listener != nil {
 		services = append(services, func(ctx context.Context) error {

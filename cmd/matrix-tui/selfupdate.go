@@ -21,40 +21,27 @@ type installed struct {
 
 // findInstalled returns the release of this program.
 func findInstalled() *installed {
-	path, err := os.Executable()
-	if err != nil {
-		return nil
+	path, _ := os.Executable()
+	if base, commit, ok := release.Of(path); ok {
+		return &installed{base, commit}
 	}
-	base, commit, ok := release.Of(path)
-	if !ok {
-		return nil
-	}
-	return &installed{base: base, running: commit}
-}
-
-// begin is the first step of a run: it completes or rolls back an interrupted update.
-func (i *installed) begin() error {
-	if i == nil {
-		return nil
-	}
-	return i.base.AtStart(i.running)
+	return nil
 }
 
 // errReady ends the rehearsal of a new release.
 var errReady = errors.New("ready")
 
-// rehearsing tells the old release every second that this one still waits for the homeserver: that time does not count.
-func rehearsing(ctx context.Context, a *app, waiting func() bool) {
+// waits tells the old release every second that this one still waits for the homeserver: that time does not count.
+func waits(ctx context.Context, a *app, waiting func() bool) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for ctx.Err() == nil {
 		if waiting() {
 			fmt.Fprintln(a.stdout, "waiting for the homeserver")
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
 		}
 	}
 }
@@ -64,15 +51,13 @@ func (i *installed) ready(ctx context.Context, images release.Images, log zerolo
 	if i == nil {
 		return nil
 	}
-	if err := i.base.Ready(i.running); err != nil {
-		return err
-	}
-	if r, err := i.base.Read(); err == nil && r.Phase == release.Done && !r.Told {
-		if err := images.Take(ctx, r.Image); err != nil {
+	image, err := i.base.Ready(i.running)
+	if err == nil && image != "" {
+		if err := images.Take(ctx, image); err != nil {
 			log.Error().Err(err).Msg("could not switch to the new sandbox image: containers keep using the old one")
 		}
 	}
-	return nil
+	return err
 }
 
 // updater returns the bot's updater; nil if there are no releases.

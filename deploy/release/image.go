@@ -64,9 +64,6 @@ func (i Images) build(ctx context.Context, base Base, from, commit string, log i
 
 // Take makes an image that was built for an update the one for new containers.
 func (i Images) Take(ctx context.Context, built string) error {
-	if built == "" {
-		return nil
-	}
 	if _, err := i.podman(ctx, "tag", built, i.Name); err != nil {
 		return fmt.Errorf("tag image %s: %w", built, err)
 	}

@@ -142,14 +142,17 @@ func lockState(dir string) (lock *state.DirLock, err error) {
 }
 
 // Ready completes the update: the running release is kept. It is called once, before the release does anything that
-// others see.
-func (b Base) Ready(running string) error {
+// others see. It returns the sandbox image that was built for it, until the update was reported.
+func (b Base) Ready(running string) (image string, err error) {
 	r, err := b.Read()
-	if err != nil || r.Phase != Switched || running != r.To {
-		return err
+	if err == nil && r.Phase == Switched && running == r.To {
+		crash.At("update-ready")
+		r.Phase, r.Ended = Done, time.Now().UTC()
+		delete(r.Failures, r.To)
+		err = b.Write(r)
 	}
-	crash.At("update-ready")
-	r.Phase, r.Ended = Done, time.Now().UTC()
-	delete(r.Failures, r.To)
-	return b.Write(r)
+	if err != nil || r.Phase != Done || r.Told {
+		return "", err
+	}
+	return r.Image, nil
 }

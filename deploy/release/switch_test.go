@@ -98,7 +98,8 @@ func TestSwitch(t *testing.T) {
 	if got := record(t, u.Base); got.Phase != Switched {
 		t.Errorf("before it is ready again: %+v", got)
 	}
-	check(t, u.Base.Ready(two))
+	_, err = u.Base.Ready(two)
+	check(t, err)
 	if res, untold := u.Result(); !untold || !res.Done || res.Before.Rooms != 1 {
 		t.Errorf("%+v, %v", res, untold)
 	}
@@ -200,7 +201,8 @@ func TestWhatIsCutOff(t *testing.T) {
 	write(t, r.State, map[string]string{"state.json": "new"})
 	check(t, base.Use(two))
 	check(t, base.AtStart(two))
-	check(t, base.Ready(two))
+	_, err := base.Ready(two)
+	check(t, err)
 	if got := record(t, base); got.Phase != Done || read(t, r.State)["state.json"] != "new" {
 		t.Errorf("after the link: %+v", got)
 	}
