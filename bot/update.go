@@ -90,7 +90,7 @@ func (b *Bot) SelfUpdate(ctx context.Context, o update.Order, say func(string)) 
 	if n := b.awaitTasks(ctx); n > 0 {
 		b.log.Info().Int("tasks", n).Msg("updating while tasks are running: they continue in their containers")
 	}
-	if err := b.Updates.Commit(b.snapshot(ctx, o.Room)); err != nil {
+	if err := b.Updates.Commit(b.snapshot()); err != nil {
 		return err
 	}
 	say("Release `" + to + "` takes over now.")
@@ -134,22 +134,11 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 	return 0
 }
 
-// snapshot returns the present state; room is the one that asked for the update.
-func (b *Bot) snapshot(ctx context.Context, room string) update.Snapshot {
+// snapshot returns the present state.
+func (b *Bot) snapshot() update.Snapshot {
 	s := update.Snapshot{Rooms: len(b.Store.Containers())}
 	for _, name := range b.Store.Rooms() {
 		s.Turns += len(b.Store.History(name))
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	infos, err := b.Podman.List(ctx)
-	if err != nil {
-		b.log.Warn().Err(err).Msg("cannot list containers")
-	}
-	for _, info := range infos {
-		if info.Room == room && info.Name == b.Store.Container(room) {
-			s.Container = info.ID
-		}
 	}
 	return s
 }
@@ -194,7 +183,7 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	m := matrix.Notice(res.Text(r.bot.snapshot(ctx, r.id)))
+	m := matrix.Notice(res.Text(r.bot.snapshot()))
 	m.RelatesTo = relate(originOf(asked), res.Event)
 	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", m))
 }

@@ -57,9 +57,8 @@ func Parse(text string) (o Order, ok bool) {
 
 // Snapshot holds what an update must not change.
 type Snapshot struct {
-	Rooms     int    // with a container
-	Container string // ID of the container of the room that asked
-	Turns     int    // turns of conversation, in all rooms together
+	Rooms int // with a container
+	Turns int // turns of conversation, in all rooms together
 }
 
 // Result is the outcome of an update.
@@ -106,9 +105,6 @@ func intact(before, now Snapshot) string {
 	var lost []string
 	if now.Rooms < before.Rooms {
 		lost = append(lost, fmt.Sprintf("only %d of %d rooms with a container are left", now.Rooms, before.Rooms))
-	}
-	if before.Container != "" && now.Container != before.Container {
-		lost = append(lost, "this room has a different container (its volumes are kept)")
 	}
 	if now.Turns < before.Turns {
 		lost = append(lost, fmt.Sprintf("only %d of %d turns of conversation are left", now.Turns, before.Turns))

@@ -10,6 +10,7 @@ import (
 	"matrix-tui/bot/update"
 	"matrix-tui/deploy/release"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
@@ -57,23 +58,20 @@ func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 func (i *installed) await(ctx context.Context, a *app, asked time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, outcomeTime)
 	defer cancel()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		r, err := i.base.Read()
-		switch over := r.Ended.After(asked); {
-		case err != nil:
+		if err != nil {
 			return err
-		case over && r.Phase == release.Done:
-			fmt.Fprintf(a.stdout, "Updated from %s to %s; the bot was down for %s.\n", r.From, r.To, r.Ended.Sub(r.Stopped).Round(100*time.Millisecond))
-			return nil
-		case over && r.Phase == release.Failed:
+		}
+		if r.Ended.After(asked) && r.Phase == release.Failed {
 			return fmt.Errorf("the update failed; the bot is still at %s: %s\n  %s", r.From, r.Why, strings.Join(r.Log, "\n  "))
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the new release: %w", ctx.Err())
-		case <-tick.C:
+		if r.Ended.After(asked) && r.Phase == release.Done {
+			_, err := fmt.Fprintf(a.stdout, "Updated from %s to %s; the bot was down for %s.\n", r.From, r.To, r.Ended.Sub(r.Stopped).Round(100*time.Millisecond))
+			return err
+		}
+		if err := retry.Sleep(ctx, 200*time.Millisecond); err != nil {
+			return fmt.Errorf("wait for the new release: %w", err)
 		}
 	}
 }
@@ -85,7 +83,6 @@ func (i *installed) updateAlone(ctx context.Context, a *app, cfg *Config, o upda
 		return err
 	}
 	u := i.updater(cfg)
-	u.Offline = true
 	_, err = u.Begin(o)
 	if err == nil {
 		_, err = u.Prepare(ctx, o, func(text string) { fmt.Fprintln(a.stdout, text) })

@@ -1,16 +1,13 @@
 package release
 
 import (
-	"crypto/sha256"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -80,38 +77,23 @@ func (b Base) Check(commit string) error {
 // checkSums compares a folder with its list: no file may be missing, changed or added.
 func checkSums(dir string) error {
 	list, err := os.ReadFile(filepath.Join(dir, sumsFile))
-	have, sumsErr := sumsOf(dir)
-	if err := errors.Join(err, sumsErr); err != nil {
+	if err != nil {
 		return err
 	}
-	if !slices.Equal(slices.Sorted(strings.Lines(string(list))), have) {
-		return fmt.Errorf("its files do not match %s", sumsFile)
+	have, err := sumsOf(dir)
+	if err == nil && have != string(list) {
+		err = errors.New("its files do not match " + sumsFile)
 	}
-	return nil
+	return err
 }
 
-// writeSums lists every file of a folder with its checksum, in the format of sha256sum.
+// writeSums lists every file of a folder with its checksum.
 func writeSums(dir string) error {
 	sums, err := sumsOf(dir)
-	return errors.Join(err, os.WriteFile(filepath.Join(dir, sumsFile), []byte(strings.Join(sums, "")), 0o644))
+	return errors.Join(err, os.WriteFile(filepath.Join(dir, sumsFile), []byte(sums), 0o644))
 }
 
-// sumsOf returns the sorted lines of that list.
-func sumsOf(dir string) (lines []string, err error) {
-	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || name == sumsFile {
-			return err
-		}
-		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		sum := sha256.New()
-		_, err = io.Copy(sum, f)
-		lines = append(lines, fmt.Sprintf("%x  %s\n", sum.Sum(nil), name))
-		return err
-	})
-	slices.Sort(lines)
-	return lines, err
+func sumsOf(dir string) (string, error) {
+	const script = `find . ! -type d ! -path ./` + sumsFile + ` -printf '%P\n' | LC_ALL=C sort | xargs -rd '\n' sha256sum`
+	return program{dir: dir, limit: time.Minute}.run(context.Background(), "sh", "-c", script)
 }
