@@ -64,8 +64,8 @@ func (b Base) keep(commit string, fill func(into string) error) error {
 	if err == nil {
 		err = fill(made)
 	}
-	if err == nil {
-		err = syncTree(made)
+	if err == nil { // it has a thousand files
+		_, err = program{limit: buildTime}.run(context.Background(), "sync", "--file-system", made)
 	}
 	if err == nil {
 		err = os.RemoveAll(b.Dir(commit)) // the existing one failed its check

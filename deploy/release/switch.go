@@ -129,7 +129,7 @@ func (b Base) rollBack(r Record) error {
 		crash.At("update-restored")
 	}
 	r.Phase, r.Ended = Failed, time.Now().UTC()
-	return b.Write(r)
+	return errors.Join(os.RemoveAll(b.path("trial")), b.Write(r))
 }
 
 // lockState locks the state folder, as the bot does, so that none starts meanwhile.
