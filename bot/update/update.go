@@ -61,16 +61,17 @@ type Snapshot struct {
 	Turns int // turns of conversation, in all rooms together
 }
 
-// Result is the outcome of an update.
+// Result is the outcome of an update, and what is known of one before.
 type Result struct {
-	Room, Event string
-	From, To    string
+	Room, Event string // where it was requested; "" = on the command line
+	From, To    string // commits, 12 digits
 	Done        bool
-	Took        time.Duration // from the order to the end of the update
-	Down        time.Duration // downtime
-	Subjects    []string      // commit subjects of the new release
-	Why         string        // the reason for a failure
-	Log         []string      // last log lines of the failed release
+	Begun       time.Time // when it was requested
+	Stopped     time.Time // when the old release was told to stop
+	Ended       time.Time
+	Subjects    []string // the changes, newest first
+	Why         string   // the reason for a failure
+	Log         []string // last lines of the failed release
 	Before      Snapshot
 }
 
@@ -83,6 +84,11 @@ var words = regexp.MustCompile(`(?i)^(hey |hi )?(please |can you |could you |wil
 // Wanted reports whether a message asks for an update in plain words.
 func Wanted(text string) bool { return words.MatchString(strings.TrimSpace(text)) }
 
+// Down is how long nobody answered.
+func (res Result) Down() time.Duration {
+	return res.Ended.Sub(res.Stopped).Round(100 * time.Millisecond)
+}
+
 // Text describes the outcome of an update and whether everything is still there.
 func (res Result) Text(now Snapshot) string {
 	if !res.Done {
@@ -93,7 +99,7 @@ func (res Result) Text(now Snapshot) string {
 		return fmt.Sprintf("⚠️ The update%s failed: I am still running `%s`, and nothing has changed. %s%s", to, res.From, res.Why, fenced(res.Log))
 	}
 	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
-		text.Duration(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))
+		text.Duration(res.Ended.Sub(res.Begun)), res.Down(), intact(res.Before, now))
 	if len(res.Subjects) > 0 {
 		text += "\n\n- " + strings.Join(res.Subjects, "\n- ")
 	}

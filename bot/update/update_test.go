@@ -20,8 +20,8 @@ func TestWantsUpdate(t *testing.T) {
 }
 
 func TestResultText(t *testing.T) {
-	same := Snapshot{2, 4}
-	done := Result{From: "111111111111", To: "222222222222", Done: true, Took: 20 * time.Second, Down: 1230 * time.Millisecond, Subjects: []string{"b: new", "a: new"}, Before: same}
+	same, begun := Snapshot{2, 4}, time.Now()
+	done := Result{From: "111111111111", To: "222222222222", Done: true, Begun: begun, Stopped: begun.Add(18770 * time.Millisecond), Ended: begun.Add(20 * time.Second), Subjects: []string{"b: new", "a: new"}, Before: same}
 	failed := Result{From: "111111111111", To: "222222222222", Why: "It ended before it was ready.", Log: []string{"panic: x"}}
 	cut := Result{From: "111111111111", Why: "It was cut off."}
 	for name, tt := range map[string]struct {

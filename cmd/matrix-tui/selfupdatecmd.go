@@ -67,7 +67,7 @@ func (i *installed) await(ctx context.Context, a *app, asked time.Time) error {
 			return fmt.Errorf("the update failed; the bot is still at %s: %s\n  %s", r.From, r.Why, strings.Join(r.Log, "\n  "))
 		}
 		if r.Ended.After(asked) && r.Phase == release.Done {
-			_, err := fmt.Fprintf(a.stdout, "Updated from %s to %s; the bot was down for %s.\n", r.From, r.To, r.Ended.Sub(r.Stopped).Round(100*time.Millisecond))
+			_, err := fmt.Fprintf(a.stdout, "Updated from %s to %s; the bot was down for %s.\n", r.From, r.To, r.Down())
 			return err
 		}
 		if err := retry.Sleep(ctx, 200*time.Millisecond); err != nil {

@@ -25,28 +25,12 @@ const (
 
 // Record is update.json.
 type Record struct {
-	Phase Phase  `json:"phase"`
-	Room  string `json:"room,omitempty"`  // the room of the request; "" = the command line
-	Event string `json:"event,omitempty"` // the message of the request
-
-	From     string   `json:"from,omitempty"` // commits, 12 digits
-	To       string   `json:"to,omitempty"`
-	Subjects []string `json:"subjects,omitempty"` // the changes, newest first
-	Image    string   `json:"image,omitempty"`    // the sandbox image built for it
-	State    string   `json:"state,omitempty"`    // STATE_DIR
-
-	Begun   time.Time `json:"begun"`
-	Stopped time.Time `json:"stopped,omitzero"` // when the old release was told to stop
-	Ended   time.Time `json:"ended,omitzero"`
-
-	Before update.Snapshot `json:"before"`
-
-	Why  string   `json:"why,omitempty"` // it failed
-	Log  []string `json:"log,omitempty"` // last lines of the failed release
-	Told bool     `json:"told,omitempty"`
-
-	// Failures counts how often each commit did not become ready.
-	Failures map[string]int `json:"failures,omitempty"`
+	Phase Phase
+	update.Result
+	Image    string         // the sandbox image built for it
+	State    string         // STATE_DIR
+	Told     bool           // the room knows the result
+	Failures map[string]int // how often each commit did not become ready
 }
 
 // maxFailures bounds what is stored.

@@ -147,7 +147,7 @@ func (b Base) Ready(running string) (image string, err error) {
 	r, err := b.Read()
 	if err == nil && r.Phase == Switched && running == r.To {
 		crash.At("update-ready")
-		r.Phase, r.Ended = Done, time.Now().UTC()
+		r.Phase, r.Done, r.Ended = Done, true, time.Now().UTC()
 		delete(r.Failures, r.To)
 		err = b.Write(r)
 	}

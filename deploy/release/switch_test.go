@@ -24,7 +24,7 @@ func prepared(t *testing.T, script string) (*Updater, Record) {
 	check(t, writeSums(base.Dir(two)))
 	check(t, base.Use(one))
 	write(t, state, map[string]string{"state.json": "old", "transcripts/a.jsonl": "a line\n", "gateway/x/sock": "stays", "lock": "1"})
-	r := Record{Phase: Asked, From: one, To: two, State: state, Room: "!den", Event: "$1", Begun: time.Now(), Before: update.Snapshot{Rooms: 1}}
+	r := Record{Phase: Asked, State: state, Result: update.Result{From: one, To: two, Room: "!den", Event: "$1", Begun: time.Now(), Before: update.Snapshot{Rooms: 1}}}
 	check(t, base.Write(r))
 	return &Updater{Base: base, Running: one, State: state, Secrets: []string{"geheim"}}, r
 }
@@ -210,7 +210,7 @@ func TestWhatIsCutOff(t *testing.T) {
 
 // The counts of failures are bounded.
 func TestFailures(t *testing.T) {
-	r := Record{To: two}
+	r := Record{Result: update.Result{To: two}}
 	r.fails("x", nil, true)
 	for i := range 2 * maxFailures {
 		r.To = strings.Repeat("0", 11) + string(rune('a'+i%6))

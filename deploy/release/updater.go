@@ -46,7 +46,8 @@ func (u *Updater) Begin(o update.Order) (known bool, err error) {
 	if !u.busy.CompareAndSwap(false, true) {
 		return false, sentence.Newf(errors.New("busy"), "An update is already running. Wait until it ends.")
 	}
-	err = u.Base.Write(Record{Phase: Asked, Room: o.Room, Event: o.Event, From: u.Running, State: u.State, Begun: time.Now().UTC(), Failures: last.Failures})
+	r := update.Result{Room: o.Room, Event: o.Event, From: u.Running, Begun: time.Now().UTC()}
+	err = u.Base.Write(Record{Phase: Asked, Result: r, State: u.State, Failures: last.Failures})
 	if err != nil {
 		u.busy.Store(false)
 	}
@@ -164,13 +165,7 @@ func (u *Updater) Commit(before update.Snapshot) error {
 // Result returns the result of the last update until Told is called.
 func (u *Updater) Result() (update.Result, bool) {
 	r, err := u.Base.Read()
-	if err != nil || r.Phase != Done && r.Phase != Failed || r.Told {
-		return update.Result{}, false
-	}
-	return update.Result{
-		Room: r.Room, Event: r.Event, From: r.From, To: r.To, Done: r.Phase == Done, Took: r.Ended.Sub(r.Begun),
-		Down: r.Ended.Sub(r.Stopped), Subjects: r.Subjects, Why: r.Why, Log: r.Log, Before: r.Before,
-	}, true
+	return r.Result, err == nil && (r.Phase == Done || r.Phase == Failed) && !r.Told
 }
 
 // Told marks the result as reported.
