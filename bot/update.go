@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -16,14 +15,13 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// sentWait is how long the old release waits for its last messages to be sent, and
-// sentLook is how often it checks.
+// sentWait is how long the old release waits for its last messages to be sent, and sentLook is how often it checks.
 const sentWait, sentLook = 5 * time.Second, 10 * time.Millisecond
 
 // ErrSwitch is returned by Run when the new release is ready to take over this process.
 var ErrSwitch = errors.New("a new release takes over")
 
-// doPlainUpdate answers such a message with the command to use.
+// doPlainUpdate answers a message that asks for an update in plain words with the command to use.
 func (r *room) doPlainUpdate(ctx context.Context, row state.Event) error {
 	if !r.bot.isOwner(row.Sender) {
 		return r.tell(ctx, row, "Only my owners can update me, by `!self_update`.")
@@ -31,26 +29,18 @@ func (r *room) doPlainUpdate(ctx context.Context, row state.Event) error {
 	return r.tell(ctx, row, "To update me, send `!self_update`: it shows what is new and installs the newest release. `!self_update REF` takes a tag, a branch or a commit.")
 }
 
-// doSelfUpdate runs !self_update. It finishes the row before the work starts, so
-// that no restart can begin the update again.
+// doSelfUpdate runs !self_update. It finishes the row before the work starts, so that no restart can begin the update
+// again.
 func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) error {
 	b := r.bot
 	if b.Updates == nil {
 		return r.tell(ctx, row, "I was not installed from a release, so I cannot update myself. `deploy/install` sets this up.")
 	}
-	o := update.Order{Room: r.id, Event: row.ID}
-	words := strings.Fields(text)
-	for last := len(words) - 1; last >= 0; last-- {
-		again, back := strings.EqualFold(words[last], "again"), strings.EqualFold(words[last], "back")
-		if !again && !back {
-			break
-		}
-		o.Again, o.Back, words = o.Again || again, o.Back || back, words[:last]
-	}
-	if len(words) > 1 {
+	o, ok := update.Parse(text)
+	if !ok {
 		return r.tell(ctx, row, "`!self_update` takes one tag, branch or commit, or nothing for the newest.")
 	}
-	o.Ref = strings.Join(words, "")
+	o.Room, o.Event = r.id, row.ID
 	if known, err := b.Updates.Begin(o); err != nil {
 		return r.tell(ctx, row, b.sentence(err))
 	} else if known && b.updating.Load() != row.ID {
@@ -64,18 +54,20 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) e
 	return nil
 }
 
-// selfUpdate carries out an order from a room and shows the progress by editing the
-// answer to it.
+// selfUpdate carries out an order from a room and shows the progress by editing the answer to it.
 func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) {
 	key, n := task.KeyOf(row.Room, row.ID), 0
-	say := func(text string) {
-		n++
-		m := matrix.Edit(state.AboutRef(toldTxn(row)), matrix.Notice("🔄 "+text))
-		if err := r.queue(ctx, r.out(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), m)); err != nil && ctx.Err() == nil {
-			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
+	send := func(suffix string, m *matrix.Message) {
+		if err := r.queue(ctx, r.out(state.KindUpdate, key+suffix, m)); err != nil && ctx.Err() == nil {
+			r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot report the update")
 		}
 	}
-	err := r.bot.guarded(r.id, "updating", func() error { return r.bot.SelfUpdate(ctx, o, say) })
+	err := r.bot.guarded(r.id, "updating", func() error {
+		return r.bot.SelfUpdate(ctx, o, func(text string) {
+			n++
+			send(fmt.Sprint("-u", n), matrix.Edit(state.AboutRef(toldTxn(row)), matrix.Notice("🔄 "+text)))
+		})
+	})
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -85,14 +77,11 @@ func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) 
 	}
 	m := matrix.Notice(text)
 	m.RelatesTo = relate(originOf(row), row.ID)
-	if err := r.queue(ctx, r.out(state.KindUpdate, key+"-updated", m)); err != nil && ctx.Err() == nil {
-		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot report the update")
-	}
+	send("-updated", m)
 }
 
-// SelfUpdate prepares the new release, waits for running tasks and makes Run return
-// ErrSwitch. The caller has called Begin. After an error the bot keeps running
-// unchanged.
+// SelfUpdate prepares the new release, waits for running tasks and makes Run return ErrSwitch. The caller has called
+// Begin. After an error the bot keeps running unchanged.
 func (b *Bot) SelfUpdate(ctx context.Context, o update.Order, say func(string)) error {
 	to, err := b.Updates.Prepare(ctx, o, say)
 	if err != nil {
@@ -101,7 +90,7 @@ func (b *Bot) SelfUpdate(ctx context.Context, o update.Order, say func(string)) 
 	if n := b.awaitTasks(ctx); n > 0 {
 		b.log.Info().Int("tasks", n).Msg("updating while tasks are running: they continue in their containers")
 	}
-	if err := b.Updates.Commit(b.snapshot(ctx, o.Room)); err != nil {
+	if err := b.Updates.Commit(b.snapshot()); err != nil {
 		return err
 	}
 	say("Release `" + to + "` takes over now.")
@@ -111,8 +100,8 @@ func (b *Bot) SelfUpdate(ctx context.Context, o update.Order, say func(string)) 
 	return nil
 }
 
-// awaitSent waits up to sentWait for a room's queued messages to be sent, because
-// the switch may take a minute and the room should know about it.
+// awaitSent waits up to sentWait for a room's queued messages to be sent, because the switch may take a minute and the
+// room should know about it.
 func (b *Bot) awaitSent(ctx context.Context, room string) {
 	ctx, cancel := context.WithTimeout(ctx, sentWait)
 	defer cancel()
@@ -123,8 +112,7 @@ func (b *Bot) awaitSent(ctx context.Context, room string) {
 	}
 }
 
-// awaitTasks waits up to UpdateWait for the current tasks and returns how many are
-// still running.
+// awaitTasks waits up to UpdateWait for the current tasks and returns how many are still running.
 func (b *Bot) awaitTasks(ctx context.Context) int {
 	var running []*task.Work
 	b.mu.Lock()
@@ -146,28 +134,17 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 	return 0
 }
 
-// snapshot returns the present state; room is the one that asked for the update.
-func (b *Bot) snapshot(ctx context.Context, room string) update.Snapshot {
+// snapshot returns the present state.
+func (b *Bot) snapshot() update.Snapshot {
 	s := update.Snapshot{Rooms: len(b.Store.Containers())}
 	for _, name := range b.Store.Rooms() {
 		s.Turns += len(b.Store.History(name))
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	infos, err := b.Podman.List(ctx)
-	if err != nil {
-		b.log.Warn().Err(err).Msg("cannot list containers")
-	}
-	for _, info := range infos {
-		if info.Room == room && info.Name == b.Store.Container(room) {
-			s.Container = info.ID
-		}
-	}
 	return s
 }
 
-// Try checks, with a copy of the state directory, that a bot could log in and read
-// its keys. Its only request to the homeserver is whoami.
+// Try checks, with a copy of the state directory, that a bot could log in and read its keys. Its only request to the
+// homeserver is whoami.
 func Try(ctx context.Context, cfg Config) error {
 	b, err := New(cfg, Parts{})
 	if err != nil {
@@ -177,7 +154,8 @@ func Try(ctx context.Context, cfg Config) error {
 	return b.account.Try(ctx)
 }
 
-// tellUpdate reports the outcome of the last update, once, to the room that asked.
+// tellUpdate reports the outcome of the last update, once, to the room that asked. If it cannot, the next start tries
+// again; repeating it is harmless, because the transaction ID is the same.
 func (b *Bot) tellUpdate(ctx context.Context) {
 	if b.Updates == nil {
 		return
@@ -186,14 +164,15 @@ func (b *Bot) tellUpdate(ctx context.Context) {
 	if !untold {
 		return
 	}
+	var err error
 	if res.Room != "" {
-		if err := b.room(res.Room).tellResult(ctx, res); err != nil {
-			b.log.Error().Err(err).Str("room", res.Room).Msg("cannot report the outcome of the update")
-			return // the next start tries again
-		}
+		err = b.room(res.Room).tellResult(ctx, res)
 	}
-	if err := b.Updates.Told(); err != nil {
-		b.log.Warn().Err(err).Msg("cannot record that the outcome was reported") // repeating it is harmless: the transaction ID is the same
+	if err == nil {
+		err = b.Updates.Told()
+	}
+	if err != nil {
+		b.log.Error().Err(err).Str("room", res.Room).Msg("cannot report the outcome of the update")
 	}
 }
 
@@ -204,7 +183,7 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	m := matrix.Notice(res.Text(r.bot.snapshot(ctx, r.id)))
+	m := matrix.Notice(res.Text(r.bot.snapshot()))
 	m.RelatesTo = relate(originOf(asked), res.Event)
 	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", m))
 }

@@ -83,7 +83,7 @@ need_go() {
 	step "downloading Go $want (the installed version is too old)" "Install Go $want or later in /usr/local/go (see https://go.dev/doc/install), then run this again." fetch_go "$want"
 	use_go "$want" || die "the downloaded Go does not run." "Install Go $want or later in /usr/local/go (see https://go.dev/doc/install), then run this again."
 }
-# wanted_go prints that version. A release has the second file alone.
+# wanted_go prints that version. An early release has the second file alone.
 wanted_go() { { cat "$ROOT/go.mod" "$DEPLOY/homeserver/go.mod" 2>/dev/null || true; } | sed -n 's/^toolchain go//p' | sort -V | tail -n 1; }
 use_go() {
 	local dir have

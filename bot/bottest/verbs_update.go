@@ -225,8 +225,8 @@ func doAllDied(ctx context.Context, sc *script, _ bool, _ []string) error {
 	return nil
 }
 
-// fromReleases returns the processes that run from the script's releases: the bot, its watcher, and what the watcher
-// has started.
+// fromReleases returns the processes that run from the script's releases: the bot, and a
+// release that it tries.
 func (sc *script) fromReleases() (pids []int) {
 	links, _ := filepath.Glob("/proc/[0-9]*/exe")
 	for _, link := range links {

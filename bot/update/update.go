@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,14 +15,12 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Updater installs newer releases of the program. When a method returns, its
-// changes are on disk.
+// Updater installs newer releases of the program. When a method returns, its changes are on disk.
 type Updater interface {
-	// Begin records an order. known reports that the same event was recorded before
-	// and must not be acted on again.
+	// Begin records an order. known reports that the same event was recorded before and must not be acted on again.
 	Begin(Order) (known bool, err error)
-	// Prepare does everything that can be done before the switch and reports its
-	// progress through say. It returns ErrNothingNew if there is no newer release.
+	// Prepare does everything that can be done before the switch and reports its progress through say. It returns
+	// ErrNothingNew if there is no newer release.
 	Prepare(ctx context.Context, o Order, say func(string)) (to string, err error)
 	// Commit records the state before the switch.
 	Commit(Snapshot) error
@@ -39,23 +38,40 @@ type Order struct {
 	Room, Event string // where it was requested; "" = on the command line
 }
 
-// Snapshot holds what an update must not change.
-type Snapshot struct {
-	Rooms     int    // with a container
-	Container string // ID of the container of the room that asked
-	Turns     int    // turns of conversation, in all rooms together
+// Parse reads an order: a tag, branch or commit at most, and then `back` or `again`.
+func Parse(text string) (o Order, ok bool) {
+	words := strings.Fields(text)
+	for i, word := range slices.Backward(words) {
+		switch {
+		case strings.EqualFold(word, "again"):
+			o.Again = true
+		case strings.EqualFold(word, "back"):
+			o.Back = true
+		default:
+			o.Ref = word
+			return o, i == 0
+		}
+	}
+	return o, true
 }
 
-// Result is the outcome of an update.
+// Snapshot holds what an update must not change.
+type Snapshot struct {
+	Rooms int // with a container
+	Turns int // turns of conversation, in all rooms together
+}
+
+// Result is the outcome of an update, and what is known of one before.
 type Result struct {
-	Room, Event string
-	From, To    string
+	Room, Event string // where it was requested; "" = on the command line
+	From, To    string // commits, 12 digits
 	Done        bool
-	Took        time.Duration // from the order to the end of the update
-	Down        time.Duration // downtime
-	Subjects    []string      // commit subjects of the new release
-	Why         string        // the reason for a failure
-	Log         []string      // last log lines of the failed release
+	Begun       time.Time // when it was requested
+	Stopped     time.Time // when the old release was told to stop
+	Ended       time.Time
+	Subjects    []string // the changes, newest first
+	Why         string   // the reason for a failure
+	Log         []string // last lines of the failed release
 	Before      Snapshot
 }
 
@@ -68,6 +84,11 @@ var words = regexp.MustCompile(`(?i)^(hey |hi )?(please |can you |could you |wil
 // Wanted reports whether a message asks for an update in plain words.
 func Wanted(text string) bool { return words.MatchString(strings.TrimSpace(text)) }
 
+// Down is how long nobody answered.
+func (res Result) Down() time.Duration {
+	return res.Ended.Sub(res.Stopped).Round(100 * time.Millisecond)
+}
+
 // Text describes the outcome of an update and whether everything is still there.
 func (res Result) Text(now Snapshot) string {
 	if !res.Done {
@@ -78,12 +99,9 @@ func (res Result) Text(now Snapshot) string {
 		return fmt.Sprintf("⚠️ The update%s failed: I am still running `%s`, and nothing has changed. %s%s", to, res.From, res.Why, fenced(res.Log))
 	}
 	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
-		text.Duration(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))
-	for i, s := range res.Subjects {
-		if i == 0 {
-			text += "\n"
-		}
-		text += "\n- " + s
+		text.Duration(res.Ended.Sub(res.Begun)), res.Down(), intact(res.Before, now))
+	if len(res.Subjects) > 0 {
+		text += "\n\n- " + strings.Join(res.Subjects, "\n- ")
 	}
 	return text
 }
@@ -93,9 +111,6 @@ func intact(before, now Snapshot) string {
 	var lost []string
 	if now.Rooms < before.Rooms {
 		lost = append(lost, fmt.Sprintf("only %d of %d rooms with a container are left", now.Rooms, before.Rooms))
-	}
-	if before.Container != "" && now.Container != before.Container {
-		lost = append(lost, "this room has a different container (its volumes are kept)")
 	}
 	if now.Turns < before.Turns {
 		lost = append(lost, fmt.Sprintf("only %d of %d turns of conversation are left", now.Turns, before.Turns))

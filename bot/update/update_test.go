@@ -20,8 +20,8 @@ func TestWantsUpdate(t *testing.T) {
 }
 
 func TestResultText(t *testing.T) {
-	same := Snapshot{Rooms: 2, Container: "c", Turns: 4}
-	done := Result{From: "111111111111", To: "222222222222", Done: true, Took: 20 * time.Second, Down: 1230 * time.Millisecond, Subjects: []string{"b: new", "a: new"}, Before: same}
+	same, begun := Snapshot{2, 4}, time.Now()
+	done := Result{From: "111111111111", To: "222222222222", Done: true, Begun: begun, Stopped: begun.Add(18770 * time.Millisecond), Ended: begun.Add(20 * time.Second), Subjects: []string{"b: new", "a: new"}, Before: same}
 	failed := Result{From: "111111111111", To: "222222222222", Why: "It ended before it was ready.", Log: []string{"panic: x"}}
 	cut := Result{From: "111111111111", Why: "It was cut off."}
 	for name, tt := range map[string]struct {
@@ -30,13 +30,28 @@ func TestResultText(t *testing.T) {
 		want string
 	}{
 		"done":      {done, same, "✅ Updated from `111111111111` to `222222222222` in 20 s; I was away for 1.2s. Workspace and conversation are intact: 2 rooms with a container, 4 turns of conversation.\n\n- b: new\n- a: new"},
-		"more":      {done, Snapshot{3, "c", 5}, "are intact"},
-		"less":      {done, Snapshot{1, "d", 3}, "⚠️ Something is missing: only 1 of 2 rooms with a container are left; this room has a different container (its volumes are kept); only 3 of 4 turns of conversation are left."},
+		"more":      {done, Snapshot{3, 5}, "are intact"},
+		"less":      {done, Snapshot{1, 3}, "⚠️ Something is missing: only 1 of 2 rooms with a container are left; only 3 of 4 turns of conversation are left."},
 		"failed":    {failed, same, "⚠️ The update to `222222222222` failed: I am still running `111111111111`, and nothing has changed. It ended before it was ready.\n\n```\npanic: x\n```"},
 		"cut early": {cut, same, "⚠️ The update failed: I am still running `111111111111`"},
 	} {
 		if got := tt.res.Text(tt.now); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s\nwant %s", name, got, tt.want)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]Order{
+		"": {}, "v1": {Ref: "v1"}, "v1 BACK": {Ref: "v1", Back: true}, "v1 again back": {Ref: "v1", Again: true, Back: true}, "again": {Again: true},
+	} {
+		if got, ok := Parse(text); got != want || !ok {
+			t.Errorf("%q: %+v, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"v1 v2", "back v1", "v1 v2 back"} {
+		if got, ok := Parse(text); ok {
+			t.Errorf("%q: %+v", text, got)
 		}
 	}
 }

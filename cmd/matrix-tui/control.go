@@ -18,7 +18,6 @@ import (
 	"matrix-tui/bot"
 	"matrix-tui/bot/update"
 	"matrix-tui/deploy/release"
-	"matrix-tui/state/sentence"
 )
 
 // controlName is the socket in STATE_DIR through which the command line asks the
@@ -26,22 +25,15 @@ import (
 // to the bot's user.
 const controlName = "control.sock"
 
-// parkedRequest asks in which rooms an agent waits. It is a JSON string, which a bot that does not know it cannot take
-// for an updateRequest.
+// parkedRequest asks in which rooms an agent waits. It is a JSON string; an update.Order asks for an update.
 const parkedRequest = "parked"
-
-// updateRequest is what the command line sends for an update, in one line of JSON.
-type updateRequest struct {
-	Ref   string `json:"ref"`
-	Again bool   `json:"again"`
-	Back  bool   `json:"back,omitempty"`
-}
 
 // controlReply is a line of the bot's answer.
 type controlReply struct {
 	Say       string   `json:"say,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	Switching bool     `json:"switching,omitempty"` // the new release takes over now
+	Nothing   bool     `json:"nothing,omitempty"`   // there is nothing new
 	Parked    []string `json:"parked,omitempty"`    // rooms in which an agent waits
 }
 
@@ -102,46 +94,32 @@ func (c control) answer(ctx context.Context, conn net.Conn) error {
 		send(controlReply{Parked: c.bot.Parked()})
 		return nil
 	}
-	var w updateRequest
-	if err := json.Unmarshal(request, &w); err != nil {
+	var o update.Order
+	if err := json.Unmarshal(request, &o); err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
-	if err := c.update(ctx, w, func(text string) { send(controlReply{Say: text}) }); err != nil {
-		send(controlReply{Error: saidOf(err)})
-		return nil
+	err := errNotInstalled
+	if c.updater != nil {
+		_, err = c.updater.Begin(o)
 	}
-	send(controlReply{Switching: true})
+	if err == nil {
+		err = c.bot.SelfUpdate(ctx, o, func(text string) { send(controlReply{Say: text}) })
+	}
+	switch {
+	case err == nil:
+		send(controlReply{Switching: true})
+	case errors.Is(err, update.ErrNothingNew):
+		send(controlReply{Nothing: true})
+	default:
+		send(controlReply{Error: saidOf(err)})
+	}
 	return nil
 }
 
-func (c control) update(ctx context.Context, w updateRequest, say func(string)) error {
-	if c.updater == nil {
-		return errNotInstalled
-	}
-	if _, err := c.updater.Begin(release.Order{Ref: w.Ref, Again: w.Again, Back: w.Back}); err != nil {
-		return err
-	}
-	return c.bot.SelfUpdate(ctx, update.Order{Ref: w.Ref, Again: w.Again, Back: w.Back}, say)
-}
-
-// saidOf is the command line's message for a failed update.
-func saidOf(err error) string {
-	if errors.Is(err, update.ErrNothingNew) || errors.Is(err, release.ErrNothingNew) {
-		return nothingNew
-	}
-	text := sentence.Text(err)
-	for _, line := range sentence.Lines(err) {
-		text += "\n  " + line
-	}
-	return text
-}
-
-const nothingNew = "already up to date"
-
 // callUpdate asks a running bot for an update and prints its replies. ok is false if no
 // bot is running.
-func callUpdate(ctx context.Context, dir string, w updateRequest, out io.Writer) (ok bool, err error) {
-	lines, hangUp, err := callControl(ctx, dir, w)
+func callUpdate(ctx context.Context, dir string, o update.Order, out io.Writer) (ok bool, err error) {
+	lines, hangUp, err := callControl(ctx, dir, o)
 	if lines == nil {
 		return err != nil, err
 	}
@@ -154,6 +132,8 @@ func callUpdate(ctx context.Context, dir string, w updateRequest, out io.Writer)
 		switch {
 		case line.Error != "":
 			return true, errors.New(line.Error)
+		case line.Nothing:
+			return true, update.ErrNothingNew
 		case line.Switching:
 			return true, nil
 		}

@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
 	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/models", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/memory"},
 	"cmd/scripted-model":  {"agent/agenttest"},
-	"deploy/release":      {"state"},
+	"deploy/release":      {"bot/crash", "bot/update", "state"},
 	"sandbox":             {"sandbox/boxinit"},
 	"sandbox/boxinit":     {},
 	"sandbox/gateway":     {"sandbox/gateway/gemini"},

@@ -14,7 +14,7 @@
 //	matrix-tui release      build, select and pack releases
 //	matrix-tui version      print the version
 //
-// Releases run three more: trial, update-watch and update-guard.
+// An update runs one more, trial, in the release that it tries.
 //
 // This package reads the settings and connects the parts; other packages decide
 // what the bot does. It never talks to podman or Matrix except through them.
@@ -68,8 +68,6 @@ var commands = []command{
 	{"version", "print the version", versionCommand},
 	{"demo", "", demoCommand},
 	{"trial", "", trialCommand},
-	{"update-watch", "", watchCommand},
-	{"update-guard", "", guardCommand},
 }
 
 func main() {

@@ -24,32 +24,25 @@ func releaseCommand(ctx context.Context, a *app, args []string) error {
 	if err := flags.Parse(args[1:]); err != nil {
 		return &usageError{err.Error()}
 	}
-	if *into == "" || flags.NArg() > 1 || *from == "" && args[0] != "use" {
-		return &usageError{releaseUsage}
-	}
 	target, err := filepath.Abs(*into)
 	if err != nil {
 		return fmt.Errorf("find folder %s: %w", *into, err)
 	}
-	switch ref := flags.Arg(0); args[0] {
-	case "make":
-		commit, err := release.Make(ctx, release.Base(target), *from, ref, a.stderr)
-		if err == nil {
-			_, err = fmt.Fprintln(a.stdout, commit)
-		}
-		return err
-	case "use":
+	made, ref := "", flags.Arg(0)
+	switch {
+	case *into == "" || flags.NArg() > 1 || *from == "" && args[0] != "use":
+		return &usageError{releaseUsage}
+	case args[0] == "make":
+		made, err = release.Make(ctx, release.Base(target), *from, ref, a.stderr)
+	case args[0] == "use":
 		return release.Base(target).Use(ref)
-	case "archive":
-		base := release.Base(*from)
-		if ref == "" {
-			ref = base.Current()
-		}
-		path, err := base.Archive(ref, target)
-		if err == nil {
-			_, err = fmt.Fprintln(a.stdout, path)
-		}
-		return err
+	case args[0] == "archive":
+		made, err = release.Base(*from).Archive(ctx, ref, target)
+	default:
+		return &usageError{releaseUsage}
 	}
-	return &usageError{releaseUsage}
+	if err == nil {
+		_, err = fmt.Fprintln(a.stdout, made)
+	}
+	return err
 }

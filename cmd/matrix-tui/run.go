@@ -34,13 +34,15 @@ import (
 const gatewayFolder = "gateway"
 
 func runCommand(ctx context.Context, a *app, args []string) error {
-	here := findInstalled()
-	if err := here.begin(append([]string{"run"}, args...)); err != nil {
+	here, flags := findInstalled(), a.flags("run")
+	rehearsal := flags.Bool("until-ready", false, "end when the first events are stored: an update tries a release like this")
+	if err := a.parse(flags, args); err != nil {
 		return err
 	}
-	a.stderr = here.stderr(a.stderr)
-	if err := a.parse(a.flags("run"), args); err != nil {
-		return err
+	if here != nil { // before anything else
+		if err := here.base.AtStart(here.running); err != nil {
+			return err
+		}
 	}
 	cfg, err := a.complete(ctx, nil)
 	if err != nil {
@@ -49,10 +51,19 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	log := logger(a.stderr, cfg.LogLevel)
 	log.Info().Str("version", version()).Str("homeserver", string(cfg.Homeserver)).Str("user", string(cfg.User)).
 		Str("state", string(cfg.StateDir)).Str("model", string(cfg.GeminiModel)).Msg("starting")
-	updater := here.updater(cfg)
-	err = serve(ctx, cfg, log, hosting{here, updater, supervisor{log}})
-	if errors.Is(err, bot.ErrSwitch) { // nothing else went wrong
-		return takeOver(ctx, cfg, updater, append([]string{"run"}, args...), log)
+	on := hosting{installed: here, supervisor: supervisor{log}}
+	if *rehearsal {
+		on.rehearsal = a
+	} else {
+		on.releases = here.updater(cfg)
+	}
+	err = serve(ctx, cfg, log, on)
+	switch {
+	case errors.Is(err, bot.ErrSwitch): // nothing else went wrong
+		return takeOver(ctx, on.releases, append([]string{"run"}, args...), log)
+	case errors.Is(err, errReady):
+		_, err = fmt.Fprintln(a.stdout, "ready")
+		return err
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		log.Info().Msg("stopped during startup")
@@ -93,7 +104,11 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
 	}
 	parts.Models = models.Open(dir, &gemini.Client{Base: upstream, Key: cfg.GeminiKey.Reveal()}, log)
-	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, ProxyNames: bool(cfg.ProxyNames), Log: log})
+	sockets := filepath.Join(dir, gatewayFolder)
+	if on.rehearsal != nil {
+		sockets = filepath.Join(dir, "tmp", "g") // no container may find it
+	}
+	gate := gateway.New(gateway.Config{Dir: sockets, Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, ProxyNames: bool(cfg.ProxyNames), Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
 	offers := agent.Offers{Search: slices.Contains(cfg.ModelTools, "google_search")}
@@ -105,10 +120,13 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	}
 	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Offers: offers, Log: log}
 	if on.releases != nil {
-		parts.Updates = updates{on.releases}
+		parts.Updates = on.releases
 	}
 	settings, ready := botConfig(cfg, log), make(chan struct{})
 	settings.Ready = func() error {
+		if on.rehearsal != nil {
+			return errReady
+		}
 		if err := on.installed.ready(ctx, on.images(), log); err != nil {
 			return err
 		}
@@ -125,8 +143,8 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		func(ctx context.Context) error { parts.Recall.Embed(ctx); return nil },
 		func(ctx context.Context) error { return serveControl(ctx, dir, control{b, on.releases}, log) },
 	}
-	if on.starting() {
-		services = append(services, func(ctx context.Context) error { on.waits(ctx, ready, b.Waiting, log); return nil })
+	if on.rehearsal != nil {
+		services = append(services, func(ctx context.Context) error { waits(ctx, on.rehearsal, b.Waiting); return nil })
 	}
 	if listener != nil {
 		services = append(services, func(ctx context.Context) error {
@@ -163,6 +181,7 @@ type hosting struct {
 	*installed
 	releases   *release.Updater
 	supervisor supervisor
+	rehearsal  *app // nil unless an update tries this release
 }
 
 func (h hosting) images() release.Images {

@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"matrix-tui/bot"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
 
-// trialCommand starts as far as a bot can without being seen: on a copy of the state,
-// without syncing, sending or uploading anything. The running release calls it in the
-// next one.
-func trialCommand(ctx context.Context, a *app, args []string) error {
+// trialCommand starts as far as a bot can without being seen: on a copy of the state, without syncing, sending or
+// uploading anything. The running release calls it in the next one.
+func trialCommand(ctx context.Context, a *app, args []string) (err error) {
 	flags := a.flags("trial")
 	dir := flags.String("state", "", "a copy of the state folder, which is changed")
 	if err := a.parse(flags, args); err != nil {
@@ -25,17 +23,16 @@ func trialCommand(ctx context.Context, a *app, args []string) error {
 		return &usageError{"trial needs -state FOLDER, a copy of the state"}
 	}
 	cfg, err := a.complete(ctx, map[string]string{"STATE_DIR": *dir})
-	if err != nil {
-		return err
+	if err == nil {
+		err = trial(ctx, a, cfg)
 	}
-	if err := trial(ctx, a, cfg); err != nil {
-		return err
+	if err == nil {
+		_, err = fmt.Fprintln(a.stdout, "ready")
 	}
-	_, err = fmt.Fprintln(a.stdout, "ready")
 	return err
 }
 
-// trial opens everything that a start opens.
+// trial opens everything that a start opens, and writes an event.
 func trial(ctx context.Context, a *app, cfg *Config) (err error) {
 	log, dir := logger(a.stderr, cfg.LogLevel), string(cfg.StateDir)
 	lock, err := state.Lock(dir)
@@ -48,20 +45,11 @@ func trial(ctx context.Context, a *app, cfg *Config) (err error) {
 		return err
 	}
 	defer closing(&err, closeParts)
-	journal := parts.Journal
-	if parts.Store.Corrupt() != "" || journal.Corrupt() != "" {
+	if parts.Store.Corrupt() != "" || parts.Journal.Corrupt() != "" {
 		return errors.New("the state cannot be read")
 	}
 	row := state.Event{Status: state.Pending, Event: event.Event{Room: "!trial", ID: "$trial", Type: "trial"}}
-	if _, err := journal.Commit(ctx, "", []state.Event{row}); err != nil {
-		return err
-	}
-	if rooms, err := journal.UnfinishedRooms(ctx); err != nil {
-		return err
-	} else if !slices.Contains(rooms, row.Room) {
-		return errors.New("the journal did not return the test entry")
-	}
-	if _, err := journal.Waiting(ctx); err != nil {
+	if _, err := parts.Journal.Commit(ctx, "", []state.Event{row}); err != nil {
 		return err
 	}
 	if _, err := parts.Podman.List(ctx); err != nil {

@@ -2,16 +2,20 @@ package release
 
 import (
 	"archive/tar"
+	"bytes"
+	"cmp"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"time"
 
-	"github.com/google/renameio/v2"
+	"matrix-tui/state/archive"
+	"matrix-tui/state/sentence"
 )
 
 // archiveName is the file that holds a release.
@@ -21,78 +25,71 @@ func archiveName(commit string) string { return "matrix-tui-" + commit + ".tar.g
 const latestFile = "latest"
 
 // Archive packs a release for hosts without a compiler: it writes the archive to into, its checksum and its bill of
-// materials in files next to it, and `latest`, which names it. To sign it, sign the file with the checksum: `ssh-keygen -Y sign -n
-// matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive.
-func (b Base) Archive(commit, into string) (string, error) {
+// materials in files next to it, and at the end `latest`, which names it. To sign it, sign the file with the checksum:
+// `ssh-keygen -Y sign -n matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive. The commit "" is the
+// current one.
+func (b Base) Archive(ctx context.Context, commit, into string) (string, error) {
+	commit = cmp.Or(commit, b.Current())
 	if err := b.Check(commit); err != nil {
 		return "", err
 	}
-	path := filepath.Join(into, archiveName(commit))
-	if err := pack(b.Dir(commit), path); err != nil {
-		return "", fmt.Errorf("pack release %s: %w", commit, err)
-	}
-	parts, err := os.ReadFile(filepath.Join(b.Dir(commit), sbomFile))
-	if err == nil {
-		err = renameio.WriteFile(strings.TrimSuffix(path, ".tar.gz")+".cdx.json", parts, 0o644)
-	}
-	if errors.Is(err, fs.ErrNotExist) { // built by an older release
-		err = nil
-	}
-	var sum string
-	if err == nil {
-		sum, err = sumOf(path)
-	}
-	if err == nil {
-		err = renameio.WriteFile(path+".sha256", fmt.Appendf(nil, "%s  %s\n", sum, filepath.Base(path)), 0o644)
-	}
-	if err == nil {
-		err = renameio.WriteFile(filepath.Join(into, latestFile), []byte(filepath.Base(path)+"\n"), 0o644)
-	}
+	const script = `tar -C "$1" --owner=0 --group=0 -czf "$2" . && sha256sum "$2" >"$2.sha256" &&
+		{ ! [ -e "$1/` + sbomFile + `" ] || cp "$1/` + sbomFile + `" "${2%.tar.gz}.cdx.json"; } && echo "$2" >` + latestFile
+	_, err := program{dir: into, limit: archiveTime}.run(ctx, "sh", "-c", script, "sh", b.Dir(commit), archiveName(commit))
 	if err != nil {
 		return "", fmt.Errorf("pack release %s: %w", commit, err)
 	}
-	return path, nil
+	return filepath.Join(into, archiveName(commit)), nil
 }
 
-// pack writes a folder's files as a tar.gz, completely or not at all.
-func pack(dir, path string) (err error) {
-	out, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+const archiveTime = 5 * time.Minute
+
+// unpackRelease unpacks an archive and checks that it contains a complete release.
+func unpackRelease(packed []byte, into, commit string) error {
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err == nil {
+		err = untar(plain, into)
+	}
+	if err == nil {
+		err = checkSums(into)
+	}
+	if err == nil {
+		_, err = readInfo(into, commit)
+	}
+	if err != nil {
+		return sentence.Newf(fmt.Errorf("unpack: %w", err), "The archive of release %s is incomplete: rejected.", commit)
+	}
+	return nil
+}
+
+// unpacked limits the contents of an archive.
+var unpacked = archive.Limits{Bytes: 1 << 30, Members: 100_000}
+
+// untar unpacks an archive into dir: only folders and regular files. Nothing is written outside dir, whatever the names
+// in the archive.
+func untar(r io.Reader, dir string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Cleanup()) }()
-	zipped := gzip.NewWriter(out)
-	archive := tar.NewWriter(zipped)
-	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	defer root.Close()
+	return archive.Each(r, unpacked, func(h *tar.Header, content io.Reader) error {
+		name := filepath.Clean(h.Name)
+		switch h.Typeflag {
+		case tar.TypeXGlobalHeader, tar.TypeDir:
+			return nil
+		case tar.TypeReg:
+		default:
+			return fmt.Errorf("%s is neither a file nor a folder", h.Name)
+		}
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return err
 		}
-		name, err := filepath.Rel(dir, file)
+		f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644|fs.FileMode(h.Mode)&0o111)
 		if err != nil {
 			return err
 		}
-		return packFile(archive, file, name)
+		_, err = io.Copy(f, content)
+		return errors.Join(err, f.Close())
 	})
-	if err := errors.Join(err, archive.Close(), zipped.Close()); err != nil {
-		return err
-	}
-	return out.CloseAtomicallyReplace()
-}
-
-func packFile(archive *tar.Writer, file, name string) error {
-	from, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	info, err := from.Stat()
-	if err != nil {
-		return err
-	}
-	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: int64(info.Mode().Perm()), ModTime: info.ModTime()}
-	if err := archive.WriteHeader(h); err != nil {
-		return err
-	}
-	_, err = io.Copy(archive, from)
-	return err
 }

@@ -21,7 +21,7 @@ func packed(t *testing.T) (dir, key string) {
 	check(t, os.WriteFile(filepath.Join(from.Dir(one), "release.json"), []byte(info), 0o644))
 	check(t, writeSums(from.Dir(one)))
 	dir = t.TempDir()
-	path, err := from.Archive(one, dir)
+	path, err := from.Archive(t.Context(), one, dir)
 	check(t, err)
 	key = filepath.Join(t.TempDir(), "key")
 	for _, argv := range [][]string{
@@ -69,7 +69,8 @@ func TestArchive(t *testing.T) {
 				check(t, err)
 				defer k.close()
 			}
-			base, s := Base(t.TempDir()), shelf{"file://" + shelfDir}
+			base, s := Base(t.TempDir()), shelf("file://"+shelfDir)
+			check(t, os.Mkdir(base.path("cache"), 0o700))
 			commit, err := s.find(t.Context(), "")
 			check(t, err)
 			err = s.take(t.Context(), base, commit, k)
@@ -97,6 +98,7 @@ func TestUntarStaysInside(t *testing.T) {
 		w := tar.NewWriter(&data)
 		check(t, w.WriteHeader(&h))
 		dir := t.TempDir()
+		check(t, os.Mkdir(filepath.Join(dir, "in"), 0o700))
 		if err := untar(&data, filepath.Join(dir, "in")); err == nil {
 			t.Errorf("%s: unpacked", name)
 		}
@@ -115,6 +117,7 @@ func FuzzUntar(f *testing.F) {
 	f.Add(data.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
+		check(t, os.Mkdir(filepath.Join(dir, "in"), 0o700))
 		_ = untar(bytes.NewReader(data), filepath.Join(dir, "in"))
 		if entries, _ := os.ReadDir(dir); len(entries) > 1 {
 			t.Error("something was written next to the folder")

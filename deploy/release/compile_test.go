@@ -17,16 +17,16 @@ func TestTrimModules(t *testing.T) {
 	check(t, os.MkdirAll(module, 0o755))
 	check(t, os.WriteFile(filepath.Join(module, "old.go"), make([]byte, 1000), 0o444))
 	check(t, os.Chmod(module, 0o555))
-	p := program{dir: t.TempDir(), env: environ(), limit: time.Minute}
-	check(t, trimModules(context.Background(), p, "go", gopath, 1000))
+	p := program{dir: t.TempDir(), limit: time.Minute}
+	check(t, trimModules(context.Background(), p, gopath, 1000))
 	if _, err := os.Stat(module); err != nil {
 		t.Errorf("modules are removed at the limit: %v", err)
 	}
-	check(t, trimModules(context.Background(), p, "go", gopath, 999))
+	check(t, trimModules(context.Background(), p, gopath, 999))
 	if _, err := os.Stat(module); err == nil {
 		t.Error("modules stay above the limit")
 	}
-	check(t, trimModules(context.Background(), p, "go", filepath.Join(gopath, "none"), 0))
+	check(t, trimModules(context.Background(), p, filepath.Join(gopath, "none"), 0))
 }
 
 // A compiler configured to stay with its version, like Debian's, still fetches the one that the source requires.
@@ -41,7 +41,7 @@ func TestCompilerOfTheSource(t *testing.T) {
 	}
 	t.Setenv("GOENV", settings)
 	var log strings.Builder
-	err := compile(t.Context(), Base(filepath.Join(dir, "base")), source, dir, strings.Repeat("a", 40), &log)
+	err := compile(t.Context(), Base(filepath.Join(dir, "base")), source, strings.Repeat("a", 40), &log)
 	if err == nil || !strings.Contains(log.String(), "download go1.999.1 for ") {
 		t.Errorf("%v; the compiler said %q", err, log.String())
 	}

@@ -28,7 +28,7 @@ func rows(t *testing.T, db *sql.DB) (n, version int) {
 	return n, version
 }
 
-// The bot builds a damaged memory again: it stops no update.
+// The bot builds a damaged memory again: it stops no trial.
 func TestCopyWithADamagedMemory(t *testing.T) {
 	state, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	write(t, state, map[string]string{"state.json": "{}", "memory/a.db": "this is no database"})
@@ -71,11 +71,13 @@ func TestCopyOfALiveState(t *testing.T) {
 	}
 }
 
-// Files copied before are copied again if they have grown.
-func TestTranscriptsAreCopiedBeforehand(t *testing.T) {
+// The copy for the trial becomes the one that a rollback restores: what the trial wrote is gone, and transcripts are copied
+// again only if they have grown.
+func TestCopyOfATrial(t *testing.T) {
 	state, to := t.TempDir(), t.TempDir()
 	write(t, state, map[string]string{"state.json": "{}", "transcripts/a.jsonl": "one\n", "transcripts/b.jsonl": "one\n"})
-	check(t, copyTranscripts(state, to))
+	check(t, copyState(t.Context(), state, to, true))
+	write(t, to, map[string]string{"state.json": "trial", "journal.db-wal": "trial", "more/x": "trial"})
 	marked := filepath.Join(to, "transcripts", "a.jsonl")
 	info, err := os.Stat(marked)
 	check(t, err)
@@ -105,7 +107,7 @@ func TestRestoreOfADatabase(t *testing.T) {
 	check(t, err)
 	check(t, db.Close())
 	check(t, os.WriteFile(path+"-wal", wal, 0o600))
-	check(t, restoreState(before, state))
+	check(t, copyState(t.Context(), before, state, false))
 	if n, _ := rows(t, openDB(t, path)); n != 0 {
 		t.Errorf("%d rows of the newer release are left", n)
 	}

@@ -3,10 +3,11 @@ package release
 import (
 	"context"
 	"errors"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 
+	"matrix-tui/bot/update"
 	"matrix-tui/state/sentence"
 )
 
@@ -18,42 +19,17 @@ type Plan struct {
 	Age      age // of To
 }
 
-// age says how a release relates to the running one.
-type age int
+// age says how a release relates to the running one: it is newer if it contains all its commits.
+type age string
 
 const (
-	unknown age = iota // neither is known to contain the other's history
-	newer
-	older
+	newer   age = "is newer"
+	older   age = "is"
+	unknown age = "may be"
 )
 
-// ageOf compares the numbers of two releases of which neither is known to contain the other; 0 is unknown. One that is
-// not older may still be from a side branch.
-func ageOf(running, to int) age {
-	if to > 0 && to < running {
-		return older
-	}
-	return unknown
-}
-
-// age says how a commit of the source relates to the running release.
-func (u *Updater) age(ctx context.Context, m *mirror, commit string) (age, error) {
-	running := u.Running
-	if info, err := u.Base.Info(running); err == nil {
-		running = info.Commit
-	}
-	switch {
-	case m.contains(ctx, commit, running):
-		return newer, ctx.Err()
-	case m.contains(ctx, running, commit):
-		return older, ctx.Err()
-	}
-	number, err := m.number(ctx, commit)
-	return ageOf(u.number(ctx, m), number), err
-}
-
 // fetch brings the requested release to this host, under its name.
-func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(string)) (plan Plan, err error) {
+func (u *Updater) fetch(ctx context.Context, o update.Order, log io.Writer, say func(string)) (plan Plan, err error) {
 	plan.From = u.Running
 	var k *key
 	if u.Key != "" {
@@ -62,48 +38,40 @@ func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(str
 		}
 		defer k.close()
 	}
+	have, _ := u.Base.Info(u.Running) // without it, the age of the other is unknown
 	if address, ok := strings.CutPrefix(u.Source, archivePrefix); ok {
-		return u.fetchArchive(ctx, shelf{address}, o, k, say)
+		return u.fetchArchive(ctx, shelf(address), o, k, have, say)
 	}
 	m, err := openMirror(ctx, u.Base, u.Source)
 	if err != nil {
 		return plan, err
 	}
-	if err := m.fetch(ctx); err != nil {
-		return plan, err
-	}
-	crash("fetched")
 	name, commit, err := m.find(ctx, o.Ref, k != nil)
 	if err != nil {
 		return plan, err
 	}
-	plan.To, plan.Version = Short(commit), filepath.Base(name)
-	if plan.Age, err = u.age(ctx, m, commit); err != nil {
-		return plan, err
+	plan.To, plan.Version, plan.Age = Short(commit), filepath.Base(name), m.age(ctx, commit, have.Commit)
+	if err = u.wanted(o, plan); err == nil && k != nil {
+		err = k.checkGit(ctx, m, name, commit)
 	}
-	if err := u.wanted(o, plan); err != nil {
-		return plan, err
-	}
-	if k != nil {
-		if err := k.checkGit(ctx, m, name, commit); err != nil {
-			return plan, err
-		}
-	}
-	history, err := m.history(ctx, commit)
 	if err != nil {
 		return plan, err
 	}
-	plan.Subjects = Info{History: history}.since(u.Running)
-	say(plan.news() + "\n\nBuilding it next to the running one.")
-	return plan, build(ctx, u.Base, m, name, commit, log)
-}
-
-func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, say func(string)) (plan Plan, err error) {
-	plan.From = u.Running
-	if plan.To, err = s.find(ctx, o.Ref); err != nil {
+	info, err := m.describe(ctx, name, commit)
+	if err != nil {
 		return plan, err
 	}
-	if err := u.mayInstall(o, plan.To); err != nil {
+	plan.Subjects = info.since(u.Running)
+	say(plan.news() + "\n\nBuilding it next to the running one.")
+	return plan, build(ctx, u.Base, m, info, log)
+}
+
+func (u *Updater) fetchArchive(ctx context.Context, s shelf, o update.Order, k *key, have Info, say func(string)) (plan Plan, err error) {
+	plan.From = u.Running
+	if plan.To, err = s.find(ctx, o.Ref); err == nil {
+		err = u.mayInstall(o, plan.To)
+	}
+	if err != nil {
 		return plan, err
 	}
 	say("Taking release `" + plan.To + "` from its archive.")
@@ -114,79 +82,41 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, sa
 	if err != nil {
 		return plan, err
 	}
-	plan.Version, plan.Subjects = info.Version, info.since(u.Running)
-	have, _ := u.Base.Info(u.Running)
-	switch {
-	case info.knows(u.Running):
+	plan.Version, plan.Subjects, plan.Age = info.Version, info.since(u.Running), unknown
+	if info.knows(u.Running) {
 		plan.Age = newer
-	case have.knows(plan.To):
+	} else if have.knows(plan.To) {
 		plan.Age = older
-	default:
-		plan.Age = ageOf(have.Number, info.Number)
 	}
-	if err := u.wanted(o, plan); err != nil {
-		return plan, err
+	if err = u.wanted(o, plan); err == nil {
+		say(plan.news())
 	}
-	say(plan.news())
-	return plan, nil
+	return plan, err
 }
 
 // wanted returns an error if this release must not be installed. A source that serves an older release under a newer
 // name must not bring back its defects, so going back is a request of its own.
-func (u *Updater) wanted(o Order, plan Plan) error {
-	if plan.To == u.Running || plan.Age == older && o.Ref == "" && !o.Back {
-		return ErrNothingNew
+func (u *Updater) wanted(o update.Order, plan Plan) error {
+	if o.Back || plan.Age == newer || plan.Age == unknown && u.Key == "" {
+		return u.mayInstall(o, plan.To)
 	}
-	const how = " To install it all the same, send `!self_update %s back`, or run `matrix-tui self-update -back %s`."
-	switch {
-	case o.Back:
-	case plan.Age == older:
-		return sentence.Newf(errors.New("older release"), "Release `%s` is older than the running one, `%s`."+how, plan.To, plan.From, plan.To, plan.To)
-	case plan.Age == unknown && u.Key != "":
-		return sentence.Newf(errors.New("release of unknown age"), "Release `%s` may be older than the running one, `%s`."+how, plan.To, plan.From, plan.To, plan.To)
+	if plan.Age == older && o.Ref == "" {
+		return update.ErrNothingNew
 	}
-	return u.mayInstall(o, plan.To)
+	return sentence.Newf(errors.New("not a newer release"), "Release `%s` %s older than the running one, `%s`. To install it all the same, "+
+		"send `!self_update %[1]s back`, or run `matrix-tui self-update -back %[1]s`.", plan.To, plan.Age, plan.From)
 }
 
 // mayInstall returns an error if the release is the running one or has failed twice.
-func (u *Updater) mayInstall(o Order, to string) error {
+func (u *Updater) mayInstall(o update.Order, to string) error {
 	if to == u.Running {
-		return ErrNothingNew
+		return update.ErrNothingNew
 	}
 	r, err := u.Base.Read()
-	if err != nil {
-		return err
+	if err == nil && r.Failures[to] >= 2 && !o.Again {
+		err = sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", to, to)
 	}
-	if r.Failures[to] >= 2 && !o.Again {
-		return sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", to, to)
-	}
-	return nil
-}
-
-// number returns the running release's number; 0 if it cannot be determined.
-func (u *Updater) number(ctx context.Context, m *mirror) int {
-	info, err := u.Base.Info(u.Running)
-	if err == nil && info.Number > 0 {
-		return info.Number
-	}
-	commit := u.Running
-	if err == nil {
-		commit = info.Commit // built by an earlier release
-	}
-	n, err := m.number(ctx, commit)
-	if err != nil {
-		return 0 // the source does not have it
-	}
-	return n
-}
-
-func (i Info) knows(commit string) bool {
-	for _, c := range i.History {
-		if Short(c.Commit) == commit {
-			return true
-		}
-	}
-	return false
+	return err
 }
 
 // news describes the difference between the releases.
@@ -198,13 +128,10 @@ func (p Plan) news() string {
 	switch p.Age {
 	case older:
 		return text + " is **older** than the running one, `" + p.From + "`: going back."
-	case newer:
-		text += " is newer than the running one, `" + p.From + "`:\n"
-	default:
+	case unknown:
 		text += " may be older than the running one, `" + p.From + "`. Its newest changes:\n"
+	default:
+		text += " is newer than the running one, `" + p.From + "`:\n"
 	}
-	for _, s := range p.Subjects {
-		text += "\n- " + s
-	}
-	return text
+	return text + "\n- " + strings.Join(p.Subjects, "\n- ")
 }

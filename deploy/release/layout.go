@@ -1,3 +1,21 @@
+// Package release keeps the program's releases side by side in one directory,
+// and replaces the running one with a newer one:
+//
+//	BASE/releases/<commit>/   one release: its sources, matrix-tui, boxinit, release.json, SHA256SUMS
+//	BASE/current              link to the release in use, replaced by rename
+//	BASE/state-before/<c>/    the state as it was before release <c> first touched it
+//	BASE/state-failed/<c>/    what a release wrote before it was rolled back
+//	BASE/trial/               a copy of the state for the trial of a release; becomes state-before
+//	BASE/cache/               mirror of the source, and the Go compiler's cache
+//	BASE/update.json          how far the current update is, or how the last one ended
+//
+// Every step is recorded in update.json before it starts, so that whichever
+// process starts next knows what to do with what it finds: see [Base.AtStart]. A
+// release appears under its name only when it is complete.
+//
+// The package works on files and runs programs (git, go, ssh-keygen, the
+// releases themselves). It knows nothing about Matrix or podman, and opens a
+// database only to copy it.
 package release
 
 import (
@@ -9,6 +27,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 )
@@ -30,15 +49,14 @@ func Short(commit string) string { return commit[:min(len(commit), 12)] }
 func Of(program string) (base Base, commit string, ok bool) {
 	dir := filepath.Dir(program)
 	releases := filepath.Dir(dir)
-	commit = filepath.Base(dir)
-	if filepath.Base(releases) != "releases" || !commitName.MatchString(commit) {
+	if filepath.Base(releases) != "releases" || !commitName.MatchString(filepath.Base(dir)) {
 		return "", "", false
 	}
-	return Base(filepath.Dir(releases)), commit, true
+	return Base(filepath.Dir(releases)), filepath.Base(dir), true
 }
 
 // Dir returns the folder of a release, whether it exists or not.
-func (b Base) Dir(commit string) string { return filepath.Join(string(b), "releases", commit) }
+func (b Base) Dir(commit string) string { return b.path("releases", commit) }
 
 // Program returns the release's executable.
 func (b Base) Program(commit string) string { return filepath.Join(b.Dir(commit), "matrix-tui") }
@@ -48,10 +66,8 @@ func (b Base) path(parts ...string) string {
 }
 
 // Current returns the commit that `current` points to; "" for none.
-func (b Base) Current() string { return b.linked("current") }
-
-func (b Base) linked(name string) string {
-	to, err := os.Readlink(b.path(name))
+func (b Base) Current() string {
+	to, err := os.Readlink(b.path("current"))
 	if err != nil || !commitName.MatchString(filepath.Base(to)) {
 		return ""
 	}
@@ -63,18 +79,8 @@ func (b Base) Use(commit string) error {
 	if err := b.Check(commit); err != nil {
 		return err
 	}
-	if b.linked("good") == "" {
-		if err := b.link("good", commit); err != nil {
-			return err
-		}
-	}
-	return b.link("current", commit)
-}
-
-// link points one of the two names to a release that was already checked.
-func (b Base) link(name, commit string) error {
-	if err := renameio.Symlink(filepath.Join("releases", commit), b.path(name)); err != nil {
-		return full(fmt.Errorf("point %s to release %s: %w", name, commit, err), b)
+	if err := renameio.Symlink(filepath.Join("releases", commit), b.path("current")); err != nil {
+		return full(fmt.Errorf("point current to release %s: %w", commit, err), b)
 	}
 	return syncDir(string(b))
 }
@@ -82,24 +88,18 @@ func (b Base) link(name, commit string) error {
 // prune removes what is no longer needed: releases and copies of the state beyond the newest three, except those in
 // use, and unfinished ones.
 func (b Base) prune(hold ...string) error {
-	hold = append(hold, b.Current(), b.linked("good"))
+	hold = append(hold, b.Current())
 	var errs []error
 	for _, folder := range []string{"releases", "state-before"} {
 		entries, err := os.ReadDir(b.path(folder))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("look for old releases: %w", err)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("look for old releases: %w", err))
 		}
 		var whole []fs.FileInfo
 		for _, e := range entries {
-			info, err := e.Info()
-			switch {
-			case err != nil:
-			case commitName.MatchString(e.Name()):
+			if info, err := e.Info(); err == nil && commitName.MatchString(e.Name()) {
 				whole = append(whole, info)
-			case strings.HasPrefix(e.Name(), "."):
+			} else if strings.HasPrefix(e.Name(), ".") {
 				errs = append(errs, os.RemoveAll(b.path(folder, e.Name())))
 			}
 		}
@@ -113,11 +113,7 @@ func (b Base) prune(hold ...string) error {
 	return errors.Join(errs...)
 }
 
-// syncDir makes changes of a folder's entries durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+// Exec replaces this process with a program; the process ID stays the same.
+func Exec(program string, args []string) error {
+	return syscall.Exec(program, append([]string{program}, args...), os.Environ())
 }

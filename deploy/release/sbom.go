@@ -42,51 +42,46 @@ func (b Base) SBOM(ctx context.Context, commit string, images Images) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("read the bill of materials: %w", err)
 	}
-	installed, err := images.packages(ctx)
-	if err != nil {
-		return data, sentence.New(fmt.Errorf("list the packages of image %s: %w", images.Name, err),
-			"Podman does not list the distribution's packages in the sandbox image: they are missing above.").With(linesOf(err))
-	}
-	*bom.Components = append(*bom.Components, installed...)
-	return encodeSBOM(&bom)
-}
-
-// packages lists the distribution's packages in the image.
-func (i Images) packages(ctx context.Context) ([]cdx.Component, error) {
 	const script = `. /etc/os-release; exec dpkg-query -W -f "$ID $VERSION_CODENAME \${Package} \${Version} \${Architecture}\n"`
-	out, err := i.podman(ctx, smokeTime, nil, "run", "--rm", "--network", "none", "--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096",
-		"--entrypoint", "sh", i.Name, "-c", script)
-	var found []cdx.Component
+	out, err := images.podman(ctx, "run", "--rm", "--network", "none", "--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096",
+		"--entrypoint", "sh", images.Name, "-c", script)
+	if err != nil {
+		return data, failed(fmt.Errorf("list the packages of image %s: %w", images.Name, err),
+			"Podman does not list the distribution's packages in the sandbox image: they are missing above.")
+	}
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) == 5 {
-			found = append(found, component("deb/"+f[0], f[2], f[3], "?arch="+f[4]+"&distro="+f[1]))
+			*bom.Components = append(*bom.Components, component("deb/"+f[0], f[2], f[3], "?arch="+f[4]+"&distro="+f[1], ""))
 		}
 	}
-	return found, err
+	return encodeSBOM(&bom)
 }
 
 // describeParts writes the bill of materials of a folder that becomes a release.
 func describeParts(dir, commit string) error {
 	parts := map[string]cdx.Component{}
+	add := func(c cdx.Component) {
+		if parts[c.PackageURL].Hashes == nil { // an npm package within another one has no sum of its own
+			parts[c.PackageURL] = c
+		}
+	}
 	for _, program := range []string{"matrix-tui", "boxinit"} {
 		info, err := buildinfo.ReadFile(filepath.Join(dir, program))
 		if err != nil {
 			return fmt.Errorf("read the modules of %s: %w", program, err)
 		}
-		c := component("golang", "stdlib", strings.TrimPrefix(info.GoVersion, "go"), "")
-		parts[c.PackageURL] = c
+		add(component("golang", "stdlib", strings.TrimPrefix(info.GoVersion, "go"), "", ""))
 		for _, m := range info.Deps {
 			if m.Replace != nil {
 				m = m.Replace
 			}
-			c := component("golang", m.Path, m.Version, "", m.Sum)
-			parts[c.PackageURL] = c
+			add(component("golang", m.Path, m.Version, "", m.Sum))
 		}
 	}
 	var lock struct {
 		Packages map[string]struct {
 			Version, Integrity string
-			OS, CPU            oneOrMore // none: every
+			OS, CPU            any // what npm writes as a string or as a list of them; nil = every
 		}
 	}
 	data, err := os.ReadFile(filepath.Join(dir, lockFile))
@@ -96,22 +91,16 @@ func describeParts(dir, commit string) error {
 	if err != nil {
 		return fmt.Errorf("read the packages of npm: %w", err)
 	}
+	cpu := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	for path, p := range lock.Packages {
 		at := strings.LastIndex(path, "node_modules/")
-		if at < 0 || other(p.OS, "linux") || other(p.CPU, cpus[runtime.GOARCH]) {
-			continue // the project itself, or for other machines
-		}
-		c := component("npm", path[at+len("node_modules/"):], p.Version, "", p.Integrity)
-		if parts[c.PackageURL].Hashes == nil { // a package within another one has no sum of its own
-			parts[c.PackageURL] = c
+		if at >= 0 && fits(p.OS, "linux") && fits(p.CPU, cpu) { // not the project itself, and not for other machines
+			add(component("npm", path[at+len("node_modules/"):], p.Version, "", p.Integrity))
 		}
 	}
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{Type: cdx.ComponentTypeApplication, Name: "matrix-tui", Version: commit}}
-	all := []cdx.Component{}
-	for _, purl := range slices.Sorted(maps.Keys(parts)) {
-		all = append(all, parts[purl])
-	}
+	all := slices.SortedFunc(maps.Values(parts), func(a, b cdx.Component) int { return strings.Compare(a.PackageURL, b.PackageURL) })
 	bom.Components = &all
 	text, err := encodeSBOM(bom)
 	if err != nil {
@@ -120,24 +109,9 @@ func describeParts(dir, commit string) error {
 	return os.WriteFile(filepath.Join(dir, sbomFile), text, 0o644)
 }
 
-// oneOrMore is what npm writes as a string or as a list of them.
-type oneOrMore []string
-
-// UnmarshalJSON reads both.
-func (l *oneOrMore) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*l = oneOrMore{one}
-		return nil
-	}
-	return json.Unmarshal(data, (*[]string)(l))
-}
-
-// cpus has npm's names.
-var cpus = map[string]string{"amd64": "x64", "arm64": "arm64"}
-
-func other(wanted []string, ours string) bool {
-	return len(wanted) > 0 && !slices.Contains(wanted, ours)
+func fits(wanted any, ours string) bool {
+	list, _ := wanted.([]any)
+	return wanted == nil || wanted == ours || slices.Contains(list, any(ours))
 }
 
 func encodeSBOM(bom *cdx.BOM) ([]byte, error) {
@@ -147,16 +121,11 @@ func encodeSBOM(bom *cdx.BOM) ([]byte, error) {
 }
 
 // component returns a library with its package URL. A sum is written as npm ("sha512-…") or Go ("h1:…") write it.
-func component(kind, name, version, qualifiers string, sums ...string) cdx.Component {
+func component(kind, name, version, qualifiers, sum string) cdx.Component {
 	purl := "pkg:" + kind + "/" + strings.ReplaceAll(url.QueryEscape(name), "%2F", "/") + "@" + url.QueryEscape(version) + qualifiers
 	c := cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: name, Version: version, PackageURL: purl}
-	for _, sum := range sums {
-		algorithm := cdx.HashAlgoSHA256
-		text, ok := strings.CutPrefix(sum, "h1:")
-		if !ok {
-			algorithm = cdx.HashAlgoSHA512
-			text, ok = strings.CutPrefix(sum, "sha512-")
-		}
+	for prefix, algorithm := range map[string]cdx.HashAlgorithm{"h1:": cdx.HashAlgoSHA256, "sha512-": cdx.HashAlgoSHA512} {
+		text, ok := strings.CutPrefix(sum, prefix)
 		if value, err := base64.StdEncoding.DecodeString(text); ok && err == nil {
 			c.Hashes = &[]cdx.Hash{{Algorithm: algorithm, Value: hex.EncodeToString(value)}}
 		}

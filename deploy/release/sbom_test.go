@@ -77,7 +77,7 @@ func TestSBOM(t *testing.T) {
 	}
 
 	into := t.TempDir()
-	path, err := base.Archive(one, into)
+	path, err := base.Archive(t.Context(), one, into)
 	check(t, err)
 	beside, err := os.ReadFile(strings.TrimSuffix(path, ".tar.gz") + ".cdx.json")
 	if err != nil || !json.Valid(beside) || len(purls(t, beside)) != len(found)-1 {

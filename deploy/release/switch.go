@@ -7,120 +7,152 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"matrix-tui/bot/crash"
+	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
 
-// Commit records the state of things before the switch, and first copies the large files that only grow.
-func (u *Updater) Commit(before Snapshot) error {
-	r, err := u.Base.Read()
-	if err != nil {
-		return err
-	}
-	r.Before = before
-	part := u.Base.path("state-before", r.To+".part")
-	if err := errors.Join(os.RemoveAll(part), os.MkdirAll(part, 0o700)); err != nil {
-		return fmt.Errorf("create folder for a copy of the state: %w", err)
-	}
-	if err := copyTranscripts(u.State, part); err != nil {
-		return full(err, u.Base)
-	}
-	r.Stopped = time.Now().UTC()
-	return u.Base.Write(r)
-}
+const (
+	// readyTime is how long a new release has to become ready, not counting the time that it waits for the homeserver.
+	readyTime = 60 * time.Second
+	// waitTime is how long a new release may wait for the homeserver.
+	waitTime = 30 * time.Minute
+	// lockTime is how long a killed release may still hold the state's lock.
+	lockTime = 10 * time.Second
+)
 
-// Result returns the result of the last update until Told is called.
-func (u *Updater) Result() (Record, bool) {
-	r, err := u.Base.Read()
-	over := r.Phase == Done || r.Phase == Failed || r.Phase == RolledBack
-	if err != nil || !over || r.Told {
-		return Record{}, false
-	}
-	text := strings.Join(r.Log, "\n")
-	for _, secret := range u.Secrets {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "redacted")
-		}
-	}
-	r.Log = lastLines(text, 10)
-	return r, true
-}
-
-// Told marks the result as reported.
-func (u *Updater) Told() error {
-	r, err := u.Base.Read()
-	if err != nil {
-		return err
-	}
-	r.Told = true
-	return errors.Join(u.Base.Write(r), u.Base.prune(r.From))
-}
-
-// Switch activates the new release. Nobody may use the state any more, and its lock must be held. It returns the
+// Switch copies the state aside and starts the new release with it, until that is ready. Then the link makes it the
+// current one; otherwise the old one gets its state back. Nobody else may use the state meanwhile. It returns the
 // program to execute instead of this process: the new release, or the old one if err is set.
-func (u *Updater) Switch(ctx context.Context, args []string) (program string, err error) {
+func (u *Updater) Switch(ctx context.Context) (program string, err error) {
 	r, err := u.Base.Read()
-	if err == nil && r.Phase != Prepared {
-		err = fmt.Errorf("update is %s, not prepared", r.Phase)
+	if err != nil || r.Phase != Asked || r.To == "" {
+		return u.Base.Program(u.Running), errors.Join(err, fmt.Errorf("update is %s, not prepared", r.Phase))
+	}
+	why, err := u.rehearse(ctx, &r)
+	if err == nil {
+		crash.At("update-rehearsed")
+		err = u.Base.Use(r.To) // from here on, any start is the new release's
 	}
 	if err == nil {
-		err = u.switchTo(ctx, r, args)
-	}
-	if err == nil {
+		crash.At("update-linked")
 		return u.Base.Program(r.To), nil
 	}
-	err = full(err, u.Base)
-	if r.Phase == Prepared {
-		said, id := sentence.Tell(err)
-		if id != "" {
-			err = fmt.Errorf("internal error %s: %w", id, err) // for the log; the room gets the ID
+	program = u.Base.Program(u.Running)
+	if ctx.Err() != nil {
+		return program, ctx.Err() // the next start rolls back
+	}
+	if id := ""; why == "" {
+		if why, id = sentence.Tell(full(err, u.Base)); id != "" { // the room gets the ID, the log the error
+			err = fmt.Errorf("internal error %s: %w", id, err)
 		}
-		r.fail(Failed, said, nil, false)
-		err = errors.Join(err, u.Base.link("current", r.From), u.Base.Write(r))
 	}
-	return u.Base.Program(u.Running), err
+	r.fails(why, u.redact(sentence.Lines(err)), errors.Is(err, errTrial))
+	if writeErr := u.Base.Write(r); writeErr != nil {
+		return program, errors.Join(err, writeErr)
+	}
+	crash.At("update-failing")
+	return program, errors.Join(err, u.Base.rollBack(r))
 }
 
-func (u *Updater) switchTo(ctx context.Context, r Record, args []string) error {
-	copied := u.Base.path("state-before", r.To)
-	if err := os.RemoveAll(copied); err != nil {
-		return fmt.Errorf("remove an older copy of the state: %w", err)
+// rehearse copies the state aside and starts the new release until it is ready. why is the release's own failure.
+func (u *Updater) rehearse(ctx context.Context, r *Record) (why string, err error) {
+	lock, err := lockState(u.State)
+	if err != nil {
+		return "", err
 	}
-	if err := copyState(ctx, u.State, copied+".part", false); err != nil {
-		return err
+	trial, before := u.Base.path("trial"), u.Base.path("state-before", r.To)
+	if err = copyState(ctx, u.State, trial, false); err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Dir(before), 0o700), os.RemoveAll(before), os.Rename(trial, before), syncDir(filepath.Dir(before)))
 	}
-	if err := os.Rename(copied+".part", copied); err != nil {
-		return fmt.Errorf("name the copy of the state: %w", err)
+	crash.At("update-copied")
+	if err := errors.Join(err, lock.Close()); err != nil {
+		return "", fmt.Errorf("copy the state aside: %w", err)
 	}
-	if err := syncDir(filepath.Dir(copied)); err != nil {
-		return fmt.Errorf("name the copy of the state: %w", err)
+	r.Phase = Switched
+	if err := u.Base.Write(*r); err != nil {
+		r.Phase = Asked
+		return "", err
 	}
-	crash("copied")
-	r.Phase, r.Switched, r.PID, r.Starts, r.Invocation = Switched, time.Now().UTC(), os.Getpid(), 0, ""
-	if err := u.Base.Write(r); err != nil {
-		return err
+	crash.At("update-switched")
+	waiting, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	out, err := program{limit: readyTime, extends: true, log: os.Stderr}.run(waiting, u.Base.Program(r.To), "run", "-until-ready")
+	switch {
+	case err == nil && strings.HasSuffix(out, "ready\n"):
+		return "", nil
+	case errors.Is(err, errLate):
+		why = fmt.Sprintf("It was not ready within %d seconds.", int(readyTime.Seconds()))
+	case waiting.Err() != nil:
+		why = fmt.Sprintf("It was still waiting for the homeserver after %d minutes.", int(waitTime.Minutes()))
+	default:
+		why = "It ended before it was ready."
 	}
-	crash("switched")
-	if err := u.Base.link("good", r.From); err != nil {
-		return err
-	}
-	if err := u.Base.Use(r.To); err != nil {
-		return err
-	}
-	crash("linked")
-	if u.Offline {
-		return nil // the first start starts its own watcher
-	}
-	if err := u.Base.StartWatch(args); err != nil {
-		return err
-	}
-	crash("watched")
-	return nil
+	return why, failed(errors.Join(errTrial, err), "%s", why)
 }
 
-// Exec replaces this process with a program; the process ID stays the same.
-func Exec(program string, args []string) error {
-	return syscall.Exec(program, append([]string{program}, args...), os.Environ())
+// AtStart completes, before anything else, what was interrupted; running is the commit of this program.
+func (b Base) AtStart(running string) error {
+	r, err := b.Read()
+	switch {
+	case err == nil && r.Phase == Asked:
+		r.fails("It was interrupted: I went down while preparing it.", nil, false)
+	case err == nil && r.Phase == Switched && running == r.From:
+		if r.Why == "" {
+			r.fails("It was interrupted during the switch.", nil, false)
+		}
+	default:
+		return err
+	}
+	return b.rollBack(r)
+}
+
+// rollBack gives the old release its state back, if the new one had it. It can be interrupted and repeated.
+func (b Base) rollBack(r Record) error {
+	lock, err := lockState(r.State)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if r.Phase == Switched {
+		aside := b.path("state-failed", r.To)
+		_ = os.RemoveAll(filepath.Dir(aside))
+		if err := copyState(context.Background(), r.State, aside, false); err != nil {
+			_ = os.RemoveAll(aside) // it is only needed to find the cause
+		}
+		crash.At("update-aside")
+		if err := copyState(context.Background(), b.path("state-before", r.To), r.State, false); err != nil {
+			return full(err, b)
+		}
+		crash.At("update-restored")
+	}
+	r.Phase, r.Ended = Failed, time.Now().UTC()
+	return errors.Join(os.RemoveAll(b.path("trial")), b.Write(r))
+}
+
+// lockState locks the state folder, as the bot does, so that none starts meanwhile.
+func lockState(dir string) (lock *state.DirLock, err error) {
+	for until := time.Now().Add(lockTime); ; time.Sleep(50 * time.Millisecond) {
+		if lock, err = state.Lock(dir); !errors.Is(err, state.ErrLocked) || time.Now().After(until) {
+			return lock, err
+		}
+	}
+}
+
+// Ready completes the update: the running release is kept. It is called once, before the release does anything that
+// others see. It returns the sandbox image that was built for it, until the update was reported.
+func (b Base) Ready(running string) (image string, err error) {
+	r, err := b.Read()
+	if err == nil && r.Phase == Switched && running == r.To {
+		crash.At("update-ready")
+		r.Phase, r.Done, r.Ended = Done, true, time.Now().UTC()
+		delete(r.Failures, r.To)
+		err = b.Write(r)
+	}
+	if err != nil || r.Phase != Done || r.Told {
+		return "", err
+	}
+	return r.Image, nil
 }

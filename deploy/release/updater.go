@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"time"
 
+	"matrix-tui/bot/crash"
+	"matrix-tui/bot/update"
 	"matrix-tui/state/sentence"
 )
 
@@ -20,121 +24,152 @@ type Updater struct {
 	Key     string // UPDATE_KEY: file of the key that releases must be signed with, "" for none
 	Images  Images
 	Secrets []string // secrets to remove from programs' output
-	Offline bool     // no bot is running, and the state is locked
 
-	mu   sync.Mutex
-	busy bool
-}
-
-// Order is a request for an update.
-type Order struct {
-	Ref   string // "" = the newest
-	Again bool   // even if it has failed twice
-	Back  bool   // even if it is older
-	Room  string // the room to report to, "" for none
-	Event string // the message of the request
+	busy atomic.Bool
 }
 
 // Begin records a request. If the same event was recorded before, known is true and nothing happens. During another
 // update it returns an error with a sentence.
-func (u *Updater) Begin(o Order) (known bool, err error) {
-	if u.Source == "" {
+func (u *Updater) Begin(o update.Order) (known bool, err error) {
+	switch {
+	case u.Source == "":
 		return false, sentence.Newf(errors.New("no source"), "I do not know where releases come from: the operator must set UPDATE_SOURCE to a git remote, or to `archive+` and the address of a folder of release archives, and restart me.")
-	}
-	if u.Key == "" && isOpen(u.Source) {
+	case u.Key == "" && isOpen(u.Source):
 		return false, sentence.Newf(errors.New("source without encryption or key"), "Anybody between this host and UPDATE_SOURCE could replace the releases: the operator must use https:// or ssh, or set UPDATE_KEY.")
-	}
-	if o.Ref != "" && !ValidRef(o.Ref) {
+	case o.Ref != "" && !ValidRef(o.Ref):
 		return false, sentence.Newf(fmt.Errorf("ref %q", o.Ref), "That is not a valid tag, branch or commit name.")
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	last, err := u.Base.Read()
-	if err != nil {
-		return false, err
+	if known = o.Event != "" && last.Event == o.Event; known || err != nil {
+		return known, err
 	}
-	if o.Event != "" && last.Event == o.Event {
-		return true, nil
-	}
-	if u.busy {
+	if !u.busy.CompareAndSwap(false, true) {
 		return false, sentence.Newf(errors.New("busy"), "An update is already running. Wait until it ends.")
 	}
-	r := Record{Phase: Asked, Ref: o.Ref, Room: o.Room, Event: o.Event, From: u.Running, State: u.State, Begun: time.Now().UTC(), Failures: last.Failures}
-	if err := u.Base.Write(r); err != nil {
-		return false, err
+	r := update.Result{Room: o.Room, Event: o.Event, From: u.Running, Begun: time.Now().UTC()}
+	err = u.Base.Write(Record{Phase: Asked, Result: r, State: u.State, Failures: last.Failures})
+	if err != nil {
+		u.busy.Store(false)
 	}
-	u.busy = true
-	crash("asked")
-	return false, nil
+	crash.At("update-asked")
+	return false, err
 }
 
 // Prepare does everything that can be done while the old release works: it downloads or builds the new one, verifies
-// it, tries it, and builds its sandbox image. say reports progress. ErrNothingNew ends the request successfully; with
-// every other error the old release continues, and the error is recorded.
-func (u *Updater) Prepare(ctx context.Context, o Order, say func(string)) (Plan, error) {
+// it, tries it, and builds its sandbox image. say reports progress. update.ErrNothingNew ends the request successfully;
+// with every other error the old release continues, and the error is recorded.
+func (u *Updater) Prepare(ctx context.Context, o update.Order, say func(string)) (to string, err error) {
+	err = errors.New("panic") // then the bot goes on, and may be asked again
 	defer func() {
-		if said := recover(); said != nil { // the bot goes on, and may be asked again
-			_ = u.drop(ctx, Plan{}, errors.New("panic"))
-			panic(said)
+		if err != nil {
+			err = u.drop(ctx, to, err)
 		}
 	}()
-	plan, image, err := u.prepare(ctx, o, say)
-	if err != nil {
-		return plan, u.drop(ctx, plan, err)
-	}
-	r, err := u.Base.Read()
-	if err == nil {
-		r.Phase, r.To, r.Subjects, r.Image = Prepared, plan.To, plan.Subjects, image
-		err = u.Base.Write(r)
-	}
-	if err != nil {
-		return plan, u.drop(ctx, plan, err)
-	}
-	crash("prepared")
-	return plan, nil
+	to, err = u.prepare(ctx, o, say)
+	return to, err
 }
 
-func (u *Updater) prepare(ctx context.Context, o Order, say func(string)) (Plan, string, error) {
-	log, err := os.OpenFile(u.Base.path("cache", "update-build.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if errors.Is(err, os.ErrNotExist) {
-		if err = os.MkdirAll(u.Base.path("cache"), 0o700); err == nil {
-			log, err = os.Create(u.Base.path("cache", "update-build.log"))
-		}
+func (u *Updater) prepare(ctx context.Context, o update.Order, say func(string)) (to string, err error) {
+	logFile := u.Base.path("cache", "update-build.log")
+	if err := os.MkdirAll(filepath.Dir(logFile), 0o700); err != nil {
+		return "", err
 	}
+	log, err := os.Create(logFile)
 	if err != nil {
-		return Plan{}, "", full(fmt.Errorf("open build log: %w", err), u.Base)
+		return "", err
 	}
 	defer log.Close()
 	plan, err := u.fetch(ctx, o, log, say)
 	if err != nil {
-		return plan, "", err
+		return plan.To, err
 	}
-	crash("built")
+	crash.At("update-built")
 	say("Release `" + plan.To + "` is built: trying it on a copy of my state.")
-	if err := u.try(ctx, plan.To); err != nil {
-		return plan, "", err
+	image := ""
+	if err = u.try(ctx, plan.To); err == nil {
+		image, err = u.Images.build(ctx, u.Base, u.Running, plan.To, log, say)
 	}
-	crash("tried")
-	image, err := u.Images.build(ctx, u.Base, u.Running, plan.To, log, say)
-	return plan, image, err
+	if err == nil {
+		err = u.Base.change(func(r *Record) { r.To, r.Subjects, r.Image = plan.To, plan.Subjects, image })
+	}
+	crash.At("update-prepared")
+	return plan.To, err
+}
+
+// errTrial means that a release failed its trial.
+var errTrial = errors.New("trial failed")
+
+// trialTime is how long each step of a trial may take.
+const trialTime = 60 * time.Second
+
+// try runs the new release's version, its doctor, and a start on a copy of the state, which Switch brings up to date.
+func (u *Updater) try(ctx context.Context, commit string) error {
+	err := u.Base.Check(commit)
+	if err == nil {
+		err = roomFor(u.State, string(u.Base))
+	}
+	if err == nil {
+		err = copyState(ctx, u.State, u.Base.path("trial"), true)
+	}
+	if err != nil {
+		return err
+	}
+	for _, one := range [][]string{
+		{"does not start", "version"},
+		{"does not work on this host", "doctor", "--offline"},
+		{"did not pass its trial on a copy of my state", "trial", "--state", u.Base.path("trial")},
+	} {
+		fails, args := one[0], one[1:]
+		if _, err := (program{limit: trialTime}).run(ctx, append([]string{u.Base.Program(commit)}, args...)...); err != nil {
+			return failed(fmt.Errorf("try release %s: %w: %w", commit, errTrial, err), "Release `%s` %s: %s.", commit, fails, errors.Unwrap(err))
+		}
+	}
+	return nil
 }
 
 // drop ends a request that does not lead to a switch, and returns its error. An interrupted one stays recorded: the
 // next start reports it.
-func (u *Updater) drop(ctx context.Context, plan Plan, err error) error {
+func (u *Updater) drop(ctx context.Context, to string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.busy = false
-	err = u.clean(full(err, u.Base))
-	r, readErr := u.Base.Read()
-	if readErr != nil {
-		return errors.Join(err, readErr)
+	defer u.busy.Store(false)
+	err = full(err, u.Base)
+	if lines := sentence.Lines(err); len(lines) > 0 {
+		err = sentence.New(err, sentence.Text(err)).With(u.redact(lines))
 	}
-	r.To = plan.To
-	r.fail(Failed, err.Error(), nil, errors.Is(err, errTrial))
-	r.Told = true // the sender of the request
-	return errors.Join(err, u.Base.Write(r), u.Base.prune())
+	failing := u.Base.change(func(r *Record) {
+		r.Phase, r.To = Failed, to
+		r.fails(err.Error(), nil, errors.Is(err, errTrial))
+		r.Told = true // the sender of the request
+	})
+	return errors.Join(err, os.RemoveAll(u.Base.path("trial")), failing, u.Base.prune())
+}
+
+// redact removes the bot's secrets from lines of output.
+func (u *Updater) redact(lines []string) []string {
+	text := readable(strings.Join(lines, "\n") + "\n")
+	for _, secret := range u.Secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "redacted")
+		}
+	}
+	return telling(text)
+}
+
+// Commit records the state of things before the switch.
+func (u *Updater) Commit(before update.Snapshot) error {
+	return u.Base.change(func(r *Record) { r.Before, r.Stopped = before, time.Now().UTC() })
+}
+
+// Result returns the result of the last update until Told is called.
+func (u *Updater) Result() (update.Result, bool) {
+	r, err := u.Base.Read()
+	return r.Result, err == nil && (r.Phase == Done || r.Phase == Failed) && !r.Told
+}
+
+// Told marks the result as reported.
+func (u *Updater) Told() error {
+	from := ""
+	return errors.Join(u.Base.change(func(r *Record) { r.Told, from = true, r.From }), u.Base.prune(from))
 }

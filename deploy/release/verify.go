@@ -16,45 +16,35 @@ import (
 // signNamespace is the purpose that a signature on a release archive must name.
 const signNamespace = "matrix-tui-release"
 
-const maxKeyFile = 1 << 20
-
 // key is a public key that releases must be signed with.
 type key struct {
 	dir     string // temporary files for the programs, removed by close
-	signers string // ssh's list of allowed signers; "" for a GPG key
+	signers string // ssh's list of allowed signers; os.DevNull for a GPG key
 }
 
 // openKey reads the file of UPDATE_KEY: an ssh public key, ssh's list of allowed signers, or an armored GPG key. No
 // other key on this host counts.
 func openKey(ctx context.Context, path string) (k *key, err error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxKeyFile {
-		err = errors.New("it is too large for a key")
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(path)
-	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, sentence.Newf(fmt.Errorf("read key: %w", err), "The file of UPDATE_KEY cannot be read: nothing is installed without it.")
 	}
-	k = &key{}
+	text := strings.TrimSpace(string(data))
+	k = &key{signers: os.DevNull}
 	if k.dir, err = os.MkdirTemp("", "matrix-tui-key-*"); err != nil {
 		return nil, fmt.Errorf("create folder for key: %w", err)
 	}
-	text := strings.TrimSpace(string(data))
 	if strings.HasPrefix(text, "-----BEGIN PGP PUBLIC KEY BLOCK-----") {
-		if _, err := exec.LookPath("gpg"); err != nil {
-			k.close()
-			return nil, sentence.Newf(err, "The key in UPDATE_KEY is a GPG key, and this host has no gpg: install the package gpg.")
-		}
-		_, err = program{limit: time.Minute, env: environ("GNUPGHOME=" + k.dir), stdin: strings.NewReader(text)}.run(ctx, "gpg", "--batch", "--import")
+		_, err = k.run(ctx, text, "gpg", "--batch", "--import")
 	} else {
 		k.signers = filepath.Join(k.dir, "signers")
 		err = os.WriteFile(k.signers, []byte(allowedSigners(text)), 0o600)
 	}
 	if err != nil {
 		k.close()
+		if errors.Is(err, exec.ErrNotFound) {
+			return nil, sentence.Newf(err, "The key in UPDATE_KEY is a GPG key, and this host has no gpg: install the package gpg.")
+		}
 		return nil, sentence.Newf(fmt.Errorf("import key: %w", err), "The file of UPDATE_KEY contains no usable key: it must be an ssh public key or an armored GPG key.")
 	}
 	return k, nil
@@ -62,50 +52,42 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 
 func (k *key) close() { _ = os.RemoveAll(k.dir) }
 
+// run runs a program that finds this key only.
+func (k *key) run(ctx context.Context, stdin string, argv ...string) (string, error) {
+	return program{limit: time.Minute, env: []string{"GNUPGHOME=" + k.dir}, stdin: stdin}.run(ctx, argv...)
+}
+
 // allowedSigners turns bare public keys into ssh's list of allowed signers; such a list is left unchanged.
 func allowedSigners(text string) string {
 	var out strings.Builder
-	for line := range strings.Lines(text) {
-		kind, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "ecdsa-") || strings.HasPrefix(kind, "sk-") {
-			line = "release " + line
+	for line := range strings.Lines(text + "\n") {
+		if kind, _, _ := strings.Cut(line, " "); strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "ecdsa-") || strings.HasPrefix(kind, "sk-") {
+			out.WriteString("release ")
 		}
-		out.WriteString(strings.TrimRight(line, "\n") + "\n")
+		out.WriteString(line)
 	}
 	return out.String()
 }
 
 // checkGit verifies the signature on a tag, or on a commit that was asked for by its ID. A branch or a tag without a
-// signature of its own would let the source choose among all commits that were ever signed.
+// signature of its own would let the source choose among all commits that were ever signed. The signature covers the
+// tag's own name; the name under which the source serves it says nothing.
 func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) error {
-	what, object := "verify-commit", commit
+	what, object, signed := "verify-commit", commit, ""
 	if strings.HasPrefix(name, "refs/tags/") {
-		if kind, err := m.git(ctx, gitTime, "cat-file", "-t", name); err == nil && strings.TrimSpace(kind) == "tag" {
-			what, object = "verify-tag", name
-		}
+		signed, _ = m.git(ctx, "for-each-ref", "--format=%(tag)", name) // "" for a tag that is only a name
 	}
-	signers := k.signers
-	if signers == "" {
-		signers = os.DevNull
+	if signed != "" {
+		what, object = "verify-tag", name
 	}
-	p := program{dir: m.dir, limit: gitTime, env: environ("GNUPGHOME="+k.dir, "GIT_DIR="+m.dir)}
-	_, err := p.run(ctx, "git", "-c", "safe.directory=*", "-c", "gpg.ssh.allowedSignersFile="+signers, "-c", "gpg.ssh.program=ssh-keygen",
+	_, err := k.run(ctx, "", "git", "--git-dir", m.dir, "-c", "safe.directory=*", "-c", "gpg.ssh.allowedSignersFile="+k.signers, "-c", "gpg.ssh.program=ssh-keygen",
 		"-c", "gpg.program=gpg", "-c", "gpg.x509.program=false", "-c", "gpg.minTrustLevel=undefined", what, object)
-	if err != nil {
-		return sentence.Newf(fmt.Errorf("verify %s: %w", object, err), "Release %s is not signed with the key in UPDATE_KEY: rejected.", Short(commit)).With(linesOf(err))
-	}
-	if what != "verify-tag" && name != "" {
+	switch {
+	case err != nil:
+		return failed(fmt.Errorf("verify %s: %w", object, err), "Release %s is not signed with the key in UPDATE_KEY: rejected.", Short(commit))
+	case name != "" && signed == "":
 		return sentence.Newf(fmt.Errorf("%s is not a signed tag", name), "`%s` is not a signed tag: rejected. With UPDATE_KEY I take signed tags, and signed commits by their ID.", filepath.Base(name))
-	}
-	if what != "verify-tag" {
-		return nil
-	}
-	// The signature covers the tag's own name. The name under which the source serves it says nothing.
-	signed, err := m.git(ctx, gitTime, "for-each-ref", "--format=%(tag)", name)
-	if err != nil {
-		return fmt.Errorf("read tag %s: %w", name, err)
-	}
-	if signed = strings.TrimSpace(signed); "refs/tags/"+signed != name {
+	case name != "" && name != "refs/tags/"+signed:
 		return sentence.Newf(fmt.Errorf("%s is the tag %q", name, signed), "UPDATE_SOURCE serves the signed tag `%s` under the name `%s`: rejected.", signed, strings.TrimPrefix(name, "refs/tags/"))
 	}
 	return nil
@@ -113,21 +95,20 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 
 // checkFile verifies an ssh signature on a file.
 func (k *key) checkFile(ctx context.Context, data, signature []byte) error {
-	if k.signers == "" {
+	if k.signers == os.DevNull {
 		return sentence.Newf(errors.New("not an ssh key"), "Release archives are signed with ssh keys, and the one in UPDATE_KEY is a GPG key.")
 	}
 	file := filepath.Join(k.dir, "signature")
 	if err := os.WriteFile(file, signature, 0o600); err != nil {
 		return fmt.Errorf("write signature: %w", err)
 	}
-	who, err := program{limit: time.Minute}.run(ctx, "ssh-keygen", "-Y", "find-principals", "-s", file, "-f", k.signers)
+	who, err := k.run(ctx, "", "ssh-keygen", "-Y", "find-principals", "-s", file, "-f", k.signers)
 	if err == nil {
-		name, _, _ := strings.Cut(strings.TrimSpace(who), "\n")
-		_, err = program{limit: time.Minute, stdin: strings.NewReader(string(data))}.run(ctx,
-			"ssh-keygen", "-Y", "verify", "-f", k.signers, "-I", name, "-n", signNamespace, "-s", file)
+		who, _, _ = strings.Cut(strings.TrimSpace(who), "\n")
+		_, err = k.run(ctx, string(data), "ssh-keygen", "-Y", "verify", "-f", k.signers, "-I", who, "-n", signNamespace, "-s", file)
 	}
 	if err != nil {
-		return sentence.New(fmt.Errorf("verify archive: %w", err), "The release archive is not signed with the key in UPDATE_KEY: rejected.").With(linesOf(err))
+		return failed(fmt.Errorf("verify archive: %w", err), "The release archive is not signed with the key in UPDATE_KEY: rejected.")
 	}
 	return nil
 }

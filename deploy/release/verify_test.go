@@ -49,7 +49,6 @@ func TestSignatures(t *testing.T) {
 	base := Base(t.TempDir())
 	m, err := openMirror(context.Background(), base, repo)
 	check(t, err)
-	check(t, m.fetch(context.Background()))
 	if name, commit, err := m.find(context.Background(), "ref", true); err != nil || name != "refs/tags/ref" || commit != commits["none"] {
 		t.Errorf("found %q, %s, %v", name, commit, err)
 	}

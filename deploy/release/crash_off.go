@@ -1,6 +1,0 @@
-//go:build !crashtest
-
-package release
-
-// crash does nothing in the product; see crash.go.
-func crash(string) {}
