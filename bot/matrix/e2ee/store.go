@@ -136,6 +136,16 @@ func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed2
 	return err == nil && keys[id.XSUsageMaster].First == key, err
 }
 
+// MarkOutboundGroupSessionShared is part of crypto.Store. It leaves out a device without an Olm session, to which
+// mautrix 0.32 could not send the key: it marks that device as well, so that it may request the key. It gets it with a
+// later message instead: see reach.
+func (s *keyStore) MarkOutboundGroupSessionShared(ctx context.Context, user id.UserID, key id.IdentityKey, session id.SessionID) error {
+	if olm, err := s.GetLatestSession(ctx, key); err != nil || olm == nil {
+		return err
+	}
+	return s.SQLCryptoStore.MarkOutboundGroupSessionShared(ctx, user, key, session)
+}
+
 // PutGroupSession is part of crypto.Store. It keeps the stored key unless the new one
 // is better: a key sent again by somebody else must not replace the one that the
 // author sent, nor may a key that covers only later messages.
