@@ -24,12 +24,12 @@ var ErrForeignDevice = errors.New("the device has keys that are not in crypto.db
 var ErrNoDevice = errors.New("the login belongs to no device")
 
 // deviceless reports whether the login belongs to no device.
-func (m *Machine) deviceless() bool { return m.cfg.Client.DeviceID == "" }
+func (m *core) deviceless() bool { return m.cfg.Client.DeviceID == "" }
 
 // own makes sure that crypto.db belongs to this account and device. After a login as
 // a new device it deletes the old device's keys, except those for reading old
 // messages. m.mu is held.
-func (m *Machine) own(ctx context.Context) error {
+func (m *uploads) own(ctx context.Context) error {
 	user, device := m.cfg.Client.UserID.String(), m.cfg.Client.DeviceID.String()
 	known, err := m.db.meta(ctx, "user")
 	if err != nil {
@@ -55,7 +55,7 @@ func (m *Machine) own(ctx context.Context) error {
 }
 
 // publish uploads the device's keys unless the homeserver has them. m.mu is held.
-func (m *Machine) publish(ctx context.Context) error {
+func (m *uploads) publish(ctx context.Context) error {
 	cli := m.cfg.Client
 	resp, err := cli.QueryKeys(ctx, &mautrix.ReqQueryKeys{
 		DeviceKeys: mautrix.DeviceKeysRequest{cli.UserID: {cli.DeviceID}},
@@ -91,11 +91,11 @@ type Status struct {
 }
 
 // Verified asks the homeserver how this device appears to others.
-func (m *Machine) Verified(ctx context.Context) (Status, error) {
+func (m *signer) Verified(ctx context.Context) (Status, error) {
 	if m.deviceless() {
 		return Status{}, ErrNoDevice
 	}
-	fetched := m.fetchDevices(ctx, []id.UserID{m.cfg.Client.UserID})
+	fetched := m.people.fetchDevices(ctx, []id.UserID{m.cfg.Client.UserID})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := Status{Device: m.cfg.Client.DeviceID.String(), Fingerprint: m.mach.Fingerprint()}

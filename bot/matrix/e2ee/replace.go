@@ -97,7 +97,7 @@ func (l *damageLog) QueryTiming(_ context.Context, _, _ string, _ []any, _ int, 
 
 // NoteDamage leaves the marker and calls Config.Damaged if an error of this machine says
 // that crypto.db is damaged.
-func (m *Machine) NoteDamage(err error) {
+func (m *core) NoteDamage(err error) {
 	if !damage.Is(err) {
 		return
 	}

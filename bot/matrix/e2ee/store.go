@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,16 +21,11 @@ type keyStore struct {
 	pins id.UserID // our account if the devices of the first contact count (see pinned.go), else ""
 
 	mu     sync.Mutex
-	failed error                 // first failed write since begin, which mautrix would only log
-	wedged []id.SenderKey        // devices whose Olm session is broken
-	renew  map[id.SenderKey]bool // devices that are getting a new Olm session
+	failed error // first failed write since begin, which mautrix would only log
 }
 
 func newKeyStore(db *database, device id.DeviceID) *keyStore {
-	return &keyStore{
-		SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle),
-		renew:          map[id.SenderKey]bool{},
-	}
+	return &keyStore{SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle)}
 }
 
 // begin forgets earlier failures.
@@ -181,81 +175,13 @@ func better(session, old *crypto.InboundGroupSession) bool {
 	return same && session.Internal.FirstKnownIndex() < old.Internal.FirstKnownIndex()
 }
 
-// GetNewestSessionCreationTS is part of crypto.Store. mautrix calls it in a goroutine
-// when a device's messages cannot be decrypted, to decide whether to create a new Olm
-// session. We record the device and decline; AfterCommit creates the session.
-func (s *keyStore) GetNewestSessionCreationTS(ctx context.Context, key id.SenderKey) (time.Time, error) {
-	made, err := s.SQLCryptoStore.GetNewestSessionCreationTS(ctx, key)
-	if err != nil || time.Since(made) < crypto.MinUnwedgeInterval {
-		return made, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.wedged) < 100 && !slices.Contains(s.wedged, key) {
-		s.wedged = append(s.wedged, key)
-	}
-	return time.Now(), nil
-}
-
-// HasSession is part of crypto.Store. It returns false once for a device that is to
-// get a new Olm session, when there is a one-time key for one.
-func (s *keyStore) HasSession(ctx context.Context, key id.SenderKey) bool {
-	if a, ok := ctx.Value(answersKey{}).(answers); ok && a.claim == nil {
-		return s.SQLCryptoStore.HasSession(ctx, key)
-	}
-	s.mu.Lock()
-	renew := s.renew[key]
-	delete(s.renew, key)
-	s.mu.Unlock()
-	return !renew && s.SQLCryptoStore.HasSession(ctx, key)
-}
-
-// lacks reports whether a device needs an Olm session. Unlike HasSession it changes
-// nothing.
-func (s *keyStore) lacks(ctx context.Context, key id.SenderKey) (bool, error) {
-	s.mu.Lock()
-	renew := s.renew[key]
-	s.mu.Unlock()
-	if renew {
-		return true, nil
-	}
-	session, err := s.GetLatestSession(ctx, key)
+// lacks reports whether we have no Olm session with a device.
+func (s *keyStore) lacks(ctx context.Context, device *id.Device) (bool, error) {
+	session, err := s.GetLatestSession(ctx, device.IdentityKey)
 	if err != nil {
 		return false, fmt.Errorf("look up session with a device: %w", err)
 	}
 	return session == nil, nil
-}
-
-// broken removes and returns the next device whose Olm session is broken.
-func (s *keyStore) broken() (key id.SenderKey, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.wedged) == 0 {
-		return "", false
-	}
-	key, s.wedged = s.wedged[0], s.wedged[1:]
-	return key, true
-}
-
-// repair makes a device need a new Olm session.
-func (s *keyStore) repair(key id.SenderKey) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.renew[key] = true
-}
-
-// owner returns the device with an identity key, or nil if there is none or if several
-// users claim it.
-func (s *keyStore) owner(ctx context.Context, key id.SenderKey) (*id.Device, error) {
-	rows, err := s.DB.Query(ctx, "SELECT user_id FROM crypto_device WHERE identity_key=$1 AND deleted=false", key)
-	users, err := dbutil.NewRowIterWithError(rows, dbutil.ScanSingleColumn[id.UserID], err).AsList()
-	if err != nil {
-		return nil, fmt.Errorf("find device by key: %w", err)
-	}
-	if len(users) != 1 {
-		return nil, nil
-	}
-	return s.FindDeviceByKey(ctx, users[0], key)
 }
 
 // tracked returns the users whose devices we track.

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
@@ -89,10 +91,7 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 		return nil, fmt.Errorf("record changed devices: %w", err)
 	}
 	for _, user := range changed {
-		delete(m.asked, user) // fetch them again at once
-		if _, ok := m.changed[user]; ok {
-			m.changed[user] = true
-		}
+		m.hasChanged(user)
 	}
 	var olm, others []*event.Event
 	for _, raw := range s.ToDevice.Events {
@@ -153,13 +152,6 @@ func (m *Machine) processOlm(ctx context.Context, events []*event.Event) (inner 
 	return nil, fmt.Errorf("store keys: %w", err)
 }
 
-// reload loads the machine from disk after a rollback.
-func (m *Machine) reload(ctx context.Context) {
-	if err := m.load(context.WithoutCancel(ctx)); err != nil {
-		m.log.Error().Err(err).Msg("cannot read crypto.db")
-	}
-}
-
 // processToDevice processes a to-device event that contains no key. It may make
 // requests.
 func (m *Machine) processToDevice(ctx context.Context, e *event.Event) {
@@ -180,36 +172,75 @@ func (m *Machine) processToDevice(ctx context.Context, e *event.Event) {
 	}
 }
 
-// guard recovers from panics that received data causes in a library.
-func (m *Machine) guard(what string, f func()) {
-	defer func() {
-		if r := recover(); r != nil {
-			m.log.Error().Interface("panic", r).Str("what", what).Msg("ignoring an event that caused a panic")
-		}
-	}()
-	f()
+// wedged is a device whose messages we cannot decrypt: its Olm session is broken.
+type wedged struct {
+	user id.UserID
+	key  id.SenderKey
 }
 
+// maxWedged is the maximum number of broken Olm sessions that are remembered.
+const maxWedged = 100
+
 // repairSessions creates new Olm sessions with devices whose messages we cannot
-// decrypt, at most ten per sync, in the background.
+// decrypt, at most ten per sync, in the background. m.mu is held.
 func (m *Machine) repairSessions(ctx context.Context) {
-	for range 10 {
-		key, ok := m.store.broken()
-		if !ok {
-			return
+	now := m.wedged[:min(10, len(m.wedged))]
+	m.wedged = slices.Clone(m.wedged[len(now):])
+	for _, one := range now {
+		made, err := m.store.GetNewestSessionCreationTS(ctx, one.key)
+		if err == nil && time.Since(made) < crypto.MinUnwedgeInterval {
+			continue
 		}
-		device, err := m.store.owner(ctx, key)
+		var device *id.Device
+		if err == nil {
+			device, err = m.store.FindDeviceByKey(ctx, one.user, one.key)
+		}
 		if err != nil {
 			m.log.Warn().Err(err).Msg("cannot find a device without a session")
 		}
 		if err != nil || device == nil {
 			continue
 		}
-		m.store.repair(key)
 		m.later(device, func(ctx context.Context) {
 			if err := m.mach.SendEncryptedToDevice(ctx, device, event.ToDeviceDummy, event.Content{}); err != nil {
 				m.log.Warn().Err(err).Msg("cannot create a new session with a device")
 			}
 		})
+	}
+}
+
+// later creates an Olm session with a device in the background and then calls f, which
+// may send to it. m.mu is held then.
+func (m *Machine) later(device *id.Device, f func(context.Context)) {
+	m.requests.Go(func() {
+		if err := m.meet(m.ctx, []*id.Device{device}); err != nil {
+			if m.NoteDamage(err); m.ctx.Err() == nil {
+				m.log.Warn().Err(err).Msg("cannot create a session with a device")
+			}
+			return
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.ctx.Err() == nil {
+			m.guard("message to a device", func() { f(withoutRequests(m.ctx)) })
+		}
+	})
+}
+
+// answerRequest sends a key again to a device that it was sent to before. It answers
+// only known and trusted devices and fetches none, so that a stranger cannot make us
+// send requests. m.mu is held.
+func (m *Machine) answerRequest(ctx context.Context, user id.UserID, request *event.RoomKeyRequestEventContent) {
+	device, err := m.store.GetDevice(ctx, user, request.RequestingDeviceID)
+	if err != nil || device == nil {
+		return
+	}
+	if yes, err := m.trusts(ctx, m.mach, device); err != nil || !yes {
+		return
+	}
+	if lacks, err := m.store.lacks(ctx, device); err == nil && lacks {
+		m.later(device, func(ctx context.Context) { m.mach.HandleRoomKeyRequest(ctx, user, request) })
+	} else if err == nil {
+		m.mach.HandleRoomKeyRequest(withoutRequests(ctx), user, request)
 	}
 }
