@@ -79,8 +79,7 @@ type Machine struct {
 	*decrypter
 	*uploads
 
-	committed bool           // a batch was committed since Open; guarded by mu
-	asking    []*event.Event // key requests received before the first commit; guarded by mu
+	asking []*event.Event // key requests that wait for the commit of their batch; guarded by mu
 }
 
 // core is what the parts of a machine share.
@@ -93,7 +92,8 @@ type core struct {
 	mu     sync.Mutex // guards the following fields and all use of Olm sessions; held while our homeserver answers, but not while it waits for others
 	mach   *crypto.OlmMachine
 	verify *verifier
-	wedged []wedged // see Machine.repairSessions
+	came   map[Key]bool // arrived in the sync that is being processed
+	wedged []wedged     // see Machine.repairSessions
 
 	readMu sync.Mutex         // guards the following fields; locked after mu
 	store  *keyStore          // replaced under both locks
@@ -110,7 +110,7 @@ type core struct {
 }
 
 func newMachine(ctx context.Context, cfg Config) *Machine {
-	c := &core{cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(), missing: missing{wanted: map[Key]id.UserID{}}}
+	c := &core{cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(), came: map[Key]bool{}, missing: missing{wanted: map[Key]id.UserID{}}}
 	c.ctx, c.stop = context.WithCancel(c.log.WithContext(context.WithoutCancel(ctx)))
 	p := &people{core: c, known: map[id.UserID]lookup{}, silent: map[string]time.Time{}}
 	r := &members{core: c, changes: map[id.RoomID]int{}}
@@ -133,8 +133,8 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open encryption: %w", err)
 	}
-	db.Log = &damageLog{dbutil.NoopLogger, m.NoteDamage}
 	m.db, m.rooms = db, &rooms{db: db.Database}
+	db.Log = &queryLog{dbutil.NoopLogger, m.core}
 	if err := m.start(ctx); err != nil {
 		m.NoteDamage(err)
 		_ = m.Close()
@@ -195,7 +195,7 @@ func (m *core) load(ctx context.Context) error {
 		}
 	}
 	mach.SessionReceived = func(_ context.Context, room id.RoomID, session id.SessionID, _ uint32) {
-		m.missing.arrived(Key{room.String(), session.String()})
+		m.came[Key{room.String(), session.String()}] = true
 	}
 	reader := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	reader.DisableDecryptKeyFetching = true

@@ -128,7 +128,7 @@ func (m *people) stored(users []id.UserID, raw []byte, changes int) ([]Key, erro
 	defer m.mu.Unlock()
 	old := m.changesOf(users) != changes
 	// mautrix stores devices, which then count as known, before the identity that signs them: all of it or nothing.
-	m.store.begin()
+	m.db.begin()
 	err := m.db.DoTxn(withAnswer(m.ctx, raw), nil, func(ctx context.Context) error {
 		if err := m.fetchKeys(ctx, users); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (m *people) stored(users []id.UserID, raw []byte, changes int) ([]Key, erro
 				return fmt.Errorf("record changed devices: %w", err)
 			}
 		}
-		return m.store.failure()
+		return m.db.failure()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("store devices: %w", err)
@@ -148,8 +148,7 @@ func (m *people) stored(users []id.UserID, raw []byte, changes int) ([]Key, erro
 			m.noteAsked(user)
 		}
 	}
-	m.missing.changed(users)
-	return m.missing.take(), nil
+	return m.missing.among(nil, users), nil
 }
 
 // fetchKeys fetches the devices and identities of users. If a user's trusted devices

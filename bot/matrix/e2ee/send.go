@@ -192,9 +192,9 @@ func (m *sender) encrypt(ctx context.Context, room id.RoomID, kind event.Type, c
 	if !crypto.IsShareError(err) {
 		return encrypted, err
 	}
-	m.store.begin()
+	m.db.begin()
 	err = m.mach.ShareGroupSession(ctx, room, users)
-	if lost := m.store.failure(); lost != nil { // the ratchet state is not on disk: load the old one and send nothing
+	if lost := m.db.failure(); lost != nil { // the ratchet state is not on disk: load the old one and send nothing
 		err = lost
 		m.reload(ctx)
 	}

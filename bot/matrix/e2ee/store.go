@@ -17,49 +17,44 @@ import (
 // keyStore is mautrix's store with our own rules.
 type keyStore struct {
 	*crypto.SQLCryptoStore
+	*failures
 
 	pins id.UserID // our account if the devices of the first contact count (see pinned.go), else ""
-
-	mu     sync.Mutex
-	failed error // first failed write since begin, which mautrix would only log
 }
 
 func newKeyStore(db *database, device id.DeviceID) *keyStore {
-	return &keyStore{SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle)}
+	return &keyStore{SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle), failures: &db.failures}
+}
+
+// failures holds the first failed statement since begin: mautrix only logs many of them. The query log notes all but
+// those that return one row, which the store notes itself.
+type failures struct {
+	failMu sync.Mutex
+	failed error
 }
 
 // begin forgets earlier failures.
-func (s *keyStore) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed = nil
+func (f *failures) begin() {
+	f.failMu.Lock()
+	defer f.failMu.Unlock()
+	f.failed = nil
 }
 
-// note records the error of a write for failure, and returns it.
-func (s *keyStore) note(err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed == nil {
-		s.failed = err
+// note records an error, if it is one, and returns it.
+func (f *failures) note(err error) error {
+	f.failMu.Lock()
+	defer f.failMu.Unlock()
+	if f.failed == nil {
+		f.failed = err
 	}
 	return err
 }
 
-// failure returns the error of the first failed write since begin, or nil.
-func (s *keyStore) failure() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failed
-}
-
-// PutAccount is part of crypto.Store.
-func (s *keyStore) PutAccount(ctx context.Context, account *crypto.OlmAccount) error {
-	return s.note(s.SQLCryptoStore.PutAccount(ctx, account))
-}
-
-// PutOlmHash is part of crypto.Store.
-func (s *keyStore) PutOlmHash(ctx context.Context, hash [32]byte, at time.Time) error {
-	return s.note(s.SQLCryptoStore.PutOlmHash(ctx, hash, at))
+// failure returns the first error since begin, or nil.
+func (f *failures) failure() error {
+	f.failMu.Lock()
+	defer f.failMu.Unlock()
+	return f.failed
 }
 
 // GetOlmHash is part of crypto.Store.
@@ -68,14 +63,13 @@ func (s *keyStore) GetOlmHash(ctx context.Context, hash [32]byte) (time.Time, er
 	return at, s.note(err)
 }
 
-// AddSession is part of crypto.Store.
-func (s *keyStore) AddSession(ctx context.Context, key id.SenderKey, session *crypto.OlmSession) error {
-	return s.note(s.SQLCryptoStore.AddSession(ctx, key, session))
-}
-
-// UpdateSession is part of crypto.Store.
-func (s *keyStore) UpdateSession(ctx context.Context, key id.SenderKey, session *crypto.OlmSession) error {
-	return s.note(s.SQLCryptoStore.UpdateSession(ctx, key, session))
+// GetGroupSession is part of crypto.Store.
+func (s *keyStore) GetGroupSession(ctx context.Context, room id.RoomID, name id.SessionID) (*crypto.InboundGroupSession, error) {
+	session, err := s.SQLCryptoStore.GetGroupSession(ctx, room, name)
+	if err != nil && !errors.Is(err, crypto.ErrGroupSessionWithheld) {
+		s.note(err)
+	}
+	return session, err
 }
 
 // PutDevice is part of crypto.Store. It does not store that a device was verified:
@@ -92,7 +86,7 @@ func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Dev
 // deleted, so that its signatures would count for the other keys.
 func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[id.DeviceID]*id.Device) error {
 	kept := maps.Clone(devices)
-	return s.note(s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
+	return s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
 		for name, device := range devices {
 			one := *device
 			one.Trust = min(one.Trust, id.TrustStateUnset)
@@ -103,20 +97,15 @@ func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[i
 			}
 		}
 		return s.SQLCryptoStore.PutDevices(ctx, user, kept)
-	}))
+	})
 }
 
 // PutCrossSigningKey is part of crypto.Store.
 func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage id.CrossSigningUsage, key id.Ed25519) error {
-	if err := s.note(s.doubt(ctx, user, usage, key)); err != nil {
+	if err := s.doubt(ctx, user, usage, key); err != nil {
 		return err
 	}
-	return s.note(s.SQLCryptoStore.PutCrossSigningKey(ctx, user, usage, key))
-}
-
-// PutSignature is part of crypto.Store.
-func (s *keyStore) PutSignature(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID, by id.Ed25519, signature string) error {
-	return s.note(s.SQLCryptoStore.PutSignature(ctx, user, key, signer, by, signature))
+	return s.SQLCryptoStore.PutCrossSigningKey(ctx, user, usage, key)
 }
 
 // IsKeySignedBy is part of crypto.Store. For the same reason, our signature of a
@@ -146,17 +135,13 @@ func (s *keyStore) MarkOutboundGroupSessionShared(ctx context.Context, user id.U
 //
 //lint:hides it writes the row itself
 func (s *keyStore) PutGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
-	return s.note(s.putGroupSession(ctx, session))
-}
-
-func (s *keyStore) putGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
 	var room id.RoomID
 	err := s.DB.QueryRow(ctx, "SELECT room_id FROM crypto_megolm_inbound_session WHERE session_id=$1 AND session IS NOT NULL", session.ID()).Scan(&room)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s.SQLCryptoStore.PutGroupSession(ctx, session)
 	}
 	if err != nil || room != session.RoomID {
-		return err
+		return s.note(err)
 	}
 	old, err := s.GetGroupSession(ctx, room, session.ID())
 	if err != nil || old != nil && !better(session, old) {

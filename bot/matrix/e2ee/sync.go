@@ -55,9 +55,8 @@ func (m *Machine) ProcessSync(ctx context.Context, s Sync, initial bool) error {
 // AfterCommit uploads the one-time and fallback keys that the homeserver needs
 // according to a /sync, and repairs Olm sessions. Call it after the batch is
 // committed: if the state could still be rolled back, the private half of an uploaded
-// key, or the ratchet step of a sent one, might be lost. For the same reason key
-// requests wait for the first AfterCommit; later ones are answered by ProcessSync,
-// because answering twice is harmless and not answering is not.
+// key, or the ratchet step of a sent one, might be lost. For the same reason it is what
+// answers key requests.
 func (m *Machine) AfterCommit(ctx context.Context, s Sync) {
 	if m.deviceless() {
 		return
@@ -65,9 +64,8 @@ func (m *Machine) AfterCommit(ctx context.Context, s Sync) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ctx = m.log.WithContext(ctx)
-	m.committed = true
 	for _, e := range m.asking {
-		m.guard("request for a key", func() { m.processToDevice(ctx, e) })
+		m.guard("request for a key", func() { m.answerAsking(ctx, e) })
 	}
 	m.asking = nil
 	m.repairSessions(ctx)
@@ -104,6 +102,7 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 			others = append(others, e)
 		}
 	}
+	clear(m.came)
 	inner, err := m.processOlm(ctx, olm)
 	if err != nil {
 		return nil, err
@@ -113,8 +112,7 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 		m.guard("to-device event", func() { m.processToDevice(ctx, e) })
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
-	m.missing.changed(changed)
-	return m.missing.take(), nil
+	return m.missing.among(m.came, changed), nil
 }
 
 func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
@@ -132,8 +130,7 @@ func (m *Machine) processOlm(ctx context.Context, events []*event.Event) (inner 
 	if len(events) == 0 {
 		return nil, nil
 	}
-	m.missing.begin()
-	m.store.begin()
+	m.db.begin()
 	err = m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
 		for _, e := range events {
 			m.guard("encrypted to-device event", func() {
@@ -142,12 +139,11 @@ func (m *Machine) processOlm(ctx context.Context, events []*event.Event) (inner 
 				}
 			})
 		}
-		return errors.Join(m.store.failure(), ctx.Err())
+		return errors.Join(m.db.failure(), ctx.Err())
 	})
 	if err == nil {
 		return inner, nil
 	}
-	m.missing.begin()
 	m.reload(ctx)
 	return nil, fmt.Errorf("store keys: %w", err)
 }
@@ -157,16 +153,10 @@ func (m *Machine) processOlm(ctx context.Context, events []*event.Event) (inner 
 func (m *Machine) processToDevice(ctx context.Context, e *event.Event) {
 	switch content := e.Content.Parsed.(type) {
 	case *event.RoomKeyRequestEventContent, *event.SecretRequestEventContent:
-		if !m.committed {
-			m.asking = append(m.asking, e)
-		} else if request, ok := content.(*event.RoomKeyRequestEventContent); ok {
-			m.answerRequest(ctx, e.Sender, request)
-		} else {
-			m.mach.HandleToDeviceEvent(ctx, e)
-		}
+		m.asking = append(m.asking, e)
 	case *event.RoomKeyWithheldEventContent:
 		m.mach.HandleToDeviceEvent(ctx, e)
-		m.missing.arrived(Key{content.RoomID.String(), content.SessionID.String()})
+		m.came[Key{content.RoomID.String(), content.SessionID.String()}] = true
 	default:
 		m.verify.take(ctx, e)
 	}
@@ -225,6 +215,15 @@ func (m *Machine) later(device *id.Device, f func(context.Context)) {
 			m.guard("message to a device", func() { f(withoutRequests(m.ctx)) })
 		}
 	})
+}
+
+// answerAsking answers a request for a key or a secret. m.mu is held.
+func (m *Machine) answerAsking(ctx context.Context, e *event.Event) {
+	if request, ok := e.Content.Parsed.(*event.RoomKeyRequestEventContent); ok {
+		m.answerRequest(ctx, e.Sender, request)
+	} else {
+		m.mach.HandleToDeviceEvent(ctx, e)
+	}
 }
 
 // answerRequest sends a key again to a device that it was sent to before. It answers
