@@ -64,7 +64,7 @@ func newVerifier(ctx context.Context, m *core) (*verifier, error) {
 	cli.DeviceID, cli.Log = of.DeviceID, of.Log
 	cli.Client = &http.Client{Transport: of.Client.Transport, Timeout: sendTime}
 	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
-	cli.Crypto = encrypter{m.answers}
+	cli.Crypto = encrypter{s: m.answers}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), m.rooms}
 	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, verificationhelper.NewInMemoryVerificationStore(), callbacks{v}, false, false, true)
 	if err := v.helper.Init(ctx); err != nil {

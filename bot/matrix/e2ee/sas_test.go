@@ -34,7 +34,7 @@ func newElement(p *peer) *element {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	cli.DeviceID, cli.Crypto = p.cli.DeviceID, encrypter{p.m.sender}
+	cli.DeviceID, cli.Crypto = p.cli.DeviceID, encrypter{s: p.m.sender}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), p.m.rooms}
 	e := &element{p: p, cli: cli, store: verificationhelper.NewInMemoryVerificationStore()}
 	e.helper = verificationhelper.NewVerificationHelper(cli, p.m.mach, e.store, e, false, false, true)

@@ -2,7 +2,6 @@ package e2ee
 
 import (
 	"context"
-	"time"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto/verificationhelper"
@@ -15,21 +14,14 @@ import (
 
 // encrypter encrypts the helper's room events with the machine, whose lock is already
 // held. The other methods of mautrix.CryptoHelper are never called.
-type encrypter struct{ s *sender }
+type encrypter struct {
+	mautrix.CryptoHelper
+	s *sender
+}
 
 func (e encrypter) Encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
 	return e.s.encrypt(ctx, room, kind, content)
 }
-
-func (e encrypter) Decrypt(context.Context, *event.Event) (*event.Event, error) {
-	return nil, ErrUnreadable
-}
-func (e encrypter) WaitForSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, time.Duration) bool {
-	return false
-}
-func (e encrypter) RequestSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, id.UserID, id.DeviceID) {
-}
-func (e encrypter) Init(context.Context) error { return nil }
 
 // stateStore is the helper's state store, which only calls IsEncrypted.
 type stateStore struct {

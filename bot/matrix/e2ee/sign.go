@@ -94,7 +94,7 @@ func (m *signer) SignAgain(ctx context.Context) error {
 }
 
 // crossSign signs this device with the account's cross-signing key and creates that
-// key if the account has none. If that fails, messages still work: Verified reports
+// key if the account has none. If that fails, messages still work: Unsigned reports
 // the problem, and SignAgain or the next Open tries again. m.mu is held.
 func (m *signer) crossSign(ctx context.Context) error {
 	m.readMu.Lock()
@@ -102,11 +102,7 @@ func (m *signer) crossSign(ctx context.Context) error {
 	if err := m.people.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
 		return fmt.Errorf("fetch our own keys: %w", err)
 	}
-	_, signed, err := m.mach.GetOwnVerificationStatus(ctx)
-	if err != nil {
-		return fmt.Errorf("check our own keys: %w", err)
-	}
-	master, err := m.published(ctx)
+	master, signed, err := m.published(ctx)
 	switch mine := m.mach.CrossSigningKeys; {
 	case err != nil:
 	case mine != nil && mine.MasterKey.PublicKey() == master:
@@ -127,18 +123,19 @@ func (m *signer) crossSign(ctx context.Context) error {
 }
 
 // published asks the homeserver for the account's public master key, "" if there is
-// none. The store cannot tell: it also has keys that were not published.
-func (m *signer) published(ctx context.Context) (id.Ed25519, error) {
-	user := m.cfg.Client.UserID
+// none, and whether this device is signed. The store cannot tell: it also has keys that were not published, and signatures
+// that the homeserver forgot when the device was logged out.
+func (m *signer) published(ctx context.Context) (master id.Ed25519, signed bool, err error) {
+	user, device := m.cfg.Client.UserID, m.cfg.Client.DeviceID
 	resp, err := m.cfg.Client.QueryKeys(ctx, &mautrix.ReqQueryKeys{DeviceKeys: mautrix.DeviceKeysRequest{user: {}}})
 	if err != nil {
-		return "", fmt.Errorf("fetch our own keys: %w", err)
+		return "", false, fmt.Errorf("fetch our own keys: %w", err)
 	}
-	if _, ok := resp.DeviceKeys[user][m.cfg.Client.DeviceID]; !ok {
-		return "", errors.New("fetch our own keys: the homeserver does not list this device")
+	if _, ok := resp.DeviceKeys[user][device]; !ok {
+		return "", false, errors.New("fetch our own keys: the homeserver does not list this device")
 	}
-	master := resp.MasterKeys[user]
-	return master.FirstKey(), nil
+	keys := resp.MasterKeys[user]
+	return keys.FirstKey(), statusOf(resp, user, device).Signed, nil
 }
 
 func (m *signer) signDevice(ctx context.Context) error {

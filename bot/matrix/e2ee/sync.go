@@ -23,7 +23,6 @@ type Sync struct {
 	} `json:"to_device"`
 	DeviceLists struct {
 		Changed []id.UserID `json:"changed"`
-		Left    []id.UserID `json:"left"`
 	} `json:"device_lists"`
 	OneTimeKeys  map[string]int `json:"device_one_time_keys_count"`
 	FallbackKeys []string       `json:"device_unused_fallback_key_types"`
