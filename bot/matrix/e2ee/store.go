@@ -67,7 +67,7 @@ func (s *keyStore) GetOlmHash(ctx context.Context, hash [32]byte) (time.Time, er
 func (s *keyStore) GetGroupSession(ctx context.Context, room id.RoomID, name id.SessionID) (*crypto.InboundGroupSession, error) {
 	session, err := s.SQLCryptoStore.GetGroupSession(ctx, room, name)
 	if err != nil && !errors.Is(err, crypto.ErrGroupSessionWithheld) {
-		s.note(err)
+		_ = s.note(err)
 	}
 	return session, err
 }
