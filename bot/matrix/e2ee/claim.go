@@ -16,7 +16,8 @@ import (
 // meet creates Olm sessions with devices, as far as their homeservers answer: the others
 // stay without. m.mu is not held.
 func (m *sender) meet(ctx context.Context, devices []*id.Device) error {
-	return byServer(m.core, devices, func(d *id.Device) id.UserID { return d.UserID }, func(same []*id.Device) error { return m.claim(ctx, same) })
+	owner := func(d *id.Device) id.UserID { return d.UserID }
+	return byServer(m.core, devices, owner, func(same []*id.Device) error { return m.claim(ctx, same) })
 }
 
 // claim claims a one-time key of each device and creates the sessions. Homeservers that do
@@ -40,7 +41,8 @@ func (m *sender) claim(ctx context.Context, devices []*id.Device) error {
 	}
 	_, err := cli.MakeRequest(ctx, http.MethodPost, cli.BuildClientURL("v3", "keys", "claim"), &req, &resp)
 	if err != nil && m.late(ctx, devices[0].UserID) {
-		m.log.Warn().Err(err).Str("server", devices[0].UserID.Homeserver()).Msg("cannot claim one-time keys of some devices in time")
+		m.log.Warn().Err(err).Str("server", devices[0].UserID.Homeserver()).
+			Msg("cannot claim one-time keys of some devices in time")
 		return nil
 	}
 	if err != nil {
@@ -56,31 +58,33 @@ func (m *sender) claim(ctx context.Context, devices []*id.Device) error {
 	return nil
 }
 
-// createSession creates an Olm session with a device from the one-time key that it has signed. If there is none, or it is
-// not valid, the device stays without: others need not wait for it. m.mu is held.
+// createSession creates an Olm session with a device from the one-time key that it has signed. If there is none, or it
+// is not valid, the device stays without: others need not wait for it. m.mu is held.
 func (m *sender) createSession(device *id.Device, raw json.RawMessage) error {
 	var keys map[id.KeyID]mautrix.OneTimeKey
 	if raw == nil || json.Unmarshal(raw, &keys) != nil {
 		return nil
 	}
-	for name, key := range keys {
-		if kind, _ := name.Parse(); kind != id.KeyAlgorithmSignedCurve25519 {
+	log := m.log.With().Stringer("user", device.UserID).Stringer("device", device.DeviceID).Logger()
+	for keyID, key := range keys {
+		if kind, _ := keyID.Parse(); kind != id.KeyAlgorithmSignedCurve25519 {
 			continue
 		}
-		signed, err := signatures.VerifySignatureJSON(key.RawData, device.UserID, device.DeviceID.String(), device.SigningKey)
+		name := device.DeviceID.String()
+		signed, err := signatures.VerifySignatureJSON(key.RawData, device.UserID, name, device.SigningKey)
 		if err != nil || !signed {
-			m.log.Warn().Err(err).Stringer("user", device.UserID).Stringer("device", device.DeviceID).Msg("the signature of a one-time key is not valid")
+			log.Warn().Err(err).Msg("the signature of a one-time key is not valid")
 			continue
 		}
 		session, err := m.mach.GetAccount().Internal.NewOutboundSession(device.IdentityKey, key.Key)
 		if err != nil {
-			m.log.Warn().Err(err).Stringer("user", device.UserID).Stringer("device", device.DeviceID).Msg("cannot use a one-time key")
+			log.Warn().Err(err).Msg("cannot use a one-time key")
 			continue
 		}
-		now := crypto.TimeMixin{CreationTime: time.Now()}
-		now.LastEncryptedTime, now.LastDecryptedTime = now.CreationTime, now.CreationTime
-		err = m.store.AddSession(m.ctx, device.IdentityKey, &crypto.OlmSession{Internal: session, ExpirationMixin: crypto.ExpirationMixin{TimeMixin: now}})
-		if err != nil {
+		one := &crypto.OlmSession{Internal: session}
+		one.CreationTime = time.Now()
+		one.LastEncryptedTime, one.LastDecryptedTime = one.CreationTime, one.CreationTime
+		if err := m.store.AddSession(m.ctx, device.IdentityKey, one); err != nil {
 			m.reload(m.ctx) // mautrix's store has it in memory
 			return fmt.Errorf("store session with a device: %w", err)
 		}

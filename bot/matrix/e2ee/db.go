@@ -91,10 +91,6 @@ func (db *database) migrate(ctx context.Context) error {
 	if _, err := db.Exec(ctx, ours); err != nil {
 		return fmt.Errorf("migrate crypto.db: %w", err)
 	}
-	// Earlier releases stored the result of verifications: see keyStore.PutDevice.
-	if _, err := db.Exec(ctx, "UPDATE crypto_device SET trust=0 WHERE trust>0"); err != nil {
-		return fmt.Errorf("delete verifications of devices: %w", err)
-	}
 	return nil
 }
 

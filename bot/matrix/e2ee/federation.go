@@ -16,11 +16,12 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// A homeserver answers /keys/query, /keys/claim and /members only after it has asked other homeservers, which may be dead.
+// A homeserver answers /keys/query, /keys/claim and /members only after it has asked other homeservers, which may be
+// dead.
 //
 // mautrix 0.32 asks for the keys of all users of a room with one request, which fails as a whole if our homeserver does
-// not give up on a dead one in time, and it does so where it stores devices and encrypts to them. So we make these requests
-// ourselves, one for each homeserver and without a lock, and give mautrix the answers.
+// not give up on a dead one in time, and it does so where it stores devices and encrypts to them. So we make these
+// requests ourselves, one for each homeserver and without a lock, and give mautrix the answers.
 
 const (
 	// askTime is how long our homeserver gets to ask the others.
@@ -53,8 +54,8 @@ func (m *core) late(ctx context.Context, user id.UserID) bool {
 // maxServers is the number of homeservers in a room from which on they share requests.
 const maxServers = 30
 
-// byServer runs a request about the users or devices of each homeserver, all at the same time, so that a dead one delays
-// only its own. Where there are very many, they share requests, except for those to our own homeserver.
+// byServer runs a request about the users or devices of each homeserver, all at the same time, so that a dead one
+// delays only its own. Where there are very many, they share requests, except for those to our own homeserver.
 func byServer[T any](m *core, all []T, user func(T) id.UserID, run func([]T) error) error {
 	groups, shared, own := map[string][]T{}, map[string]string{}, m.cfg.Client.UserID
 	for _, one := range all {
@@ -92,7 +93,8 @@ func recovered(f func() error) (err error) {
 
 type answerKey struct{}
 
-// withAnswer returns a context in which mautrix's machine gets this answer to /keys/query, and no keys from /keys/claim.
+// withAnswer returns a context in which mautrix's machine gets this answer to /keys/query, and no keys from
+// /keys/claim.
 func withAnswer(ctx context.Context, query []byte) context.Context {
 	return context.WithValue(ctx, answerKey{}, query)
 }
@@ -118,8 +120,8 @@ func (t answering) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = req.Body.Close()
 	}
 	return &http.Response{
-		Status: "200 OK", StatusCode: http.StatusOK, Proto: req.Proto, ProtoMajor: req.ProtoMajor, ProtoMinor: req.ProtoMinor,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: req,
+		Status: "200 OK", StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: req,
 	}, nil
 }
 

@@ -79,7 +79,8 @@ func (m *people) asksAgain(user id.UserID, after time.Duration) bool {
 
 // fetchDevices fetches the devices and identities of users. m.mu is not held.
 func (m *people) fetchDevices(ctx context.Context, users []id.UserID) error {
-	return byServer(m.core, users, func(u id.UserID) id.UserID { return u }, func(same []id.UserID) error { return m.query(ctx, same) })
+	itself := func(user id.UserID) id.UserID { return user }
+	return byServer(m.core, users, itself, func(same []id.UserID) error { return m.query(ctx, same) })
 }
 
 // query requests the devices of users and stores them. If another homeserver's users are
@@ -121,8 +122,8 @@ func (m *people) unanswered(ctx context.Context, users []id.UserID, err error) e
 	return nil
 }
 
-// stored stores the answer to a query, which is out of date if the users' devices have changed since. It returns the keys
-// that may be proven now.
+// stored stores the answer to a query, which is out of date if the users' devices have changed since. It returns the
+// keys that may be proven now.
 func (m *people) stored(users []id.UserID, raw []byte, changes int) ([]Key, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -219,8 +220,8 @@ func (m *people) refreshDevices(ctx context.Context, users []id.UserID) error {
 	return m.fetchDevices(ctx, outdated)
 }
 
-// fetchSoon fetches a user's devices in the background and waits for readTime, but not for a homeserver for which it has
-// waited in vain a moment ago.
+// fetchSoon fetches a user's devices in the background and waits for readTime, but not for a homeserver for which it
+// has waited in vain a moment ago.
 func (m *people) fetchSoon(ctx context.Context, user id.UserID) error {
 	m.mu.Lock()
 	soon, silent := m.known[user].soon, m.silent[user.Homeserver()]

@@ -29,8 +29,8 @@ func (m *sender) isDue(session *crypto.OutboundGroupSession) bool {
 	return a.session != session.ID() || time.Now().After(a.next)
 }
 
-// giveUp ends the key of a room's messages if it is time to look for devices that did not get it, and one of them can get
-// the next. m.mu is held.
+// giveUp ends the key of a room's messages if it is time to look for devices that did not get it, and one of them can
+// get the next. m.mu is held.
 func (m *sender) giveUp(ctx context.Context, session *crypto.OutboundGroupSession, users []id.UserID) error {
 	if !m.isDue(session) {
 		return nil

@@ -119,9 +119,10 @@ type needs struct {
 	devices []*id.Device // get the key with the message, and have no Olm session
 }
 
-// needs returns what a message needs, for the devices of only some users if any are given. It leaves out devices that were
-// met. If nothing is needed, or this is the last attempt, it calls f with m.mu held.
-func (m *sender) needs(ctx context.Context, room id.RoomID, only []id.UserID, met map[id.IdentityKey]bool, last bool, f func() error) (n needs, err error) {
+// needs returns what a message needs, for the devices of only some users if any are given. It leaves out devices that
+// were met. If nothing is needed, or this is the last attempt, it calls f with m.mu held.
+func (m *sender) needs(ctx context.Context, room id.RoomID, only []id.UserID, met map[id.IdentityKey]bool,
+	last bool, f func() error) (n needs, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	visibility, members, err := m.rooms.visibility(ctx, room)
