@@ -129,6 +129,11 @@ func (s *keyStore) MarkOutboundGroupSessionShared(ctx context.Context, user id.U
 	return s.SQLCryptoStore.MarkOutboundGroupSessionShared(ctx, user, key, session)
 }
 
+// IncrementTrackedUsersErrorCount is part of crypto.Store. It does nothing: after a hundred failures, mautrix 0.32 would
+// forget the devices of a user whose homeserver is dead, who could then not read what was said meanwhile. It would also
+// look for changes every three hours only: see askAgain.
+func (s *keyStore) IncrementTrackedUsersErrorCount(context.Context, []id.UserID) error { return nil }
+
 // PutGroupSession is part of crypto.Store. It keeps the stored key unless the new one
 // is better: a key sent again by somebody else must not replace the one that the
 // author sent, nor may a key that covers only later messages.
