@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
 )
 
@@ -113,11 +114,12 @@ func TestJoinDuringClaim(t *testing.T) {
 	}
 }
 
-// Encrypting for a device while it waits for a new Olm session does not cancel that.
-func TestRepairIsNotForgotten(t *testing.T) {
+// A device whose messages cannot be decrypted gets a new Olm session, but not twice in an hour.
+func TestBrokenSession(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
-	bot.say(room, "hello")
+	alice.reads(room, bot.say(room, "hello"))
+	bot.reads(room, alice.say(room, "hello"))
 	device := alice.m.mach.OwnIdentity()
 	sessions := func() int {
 		all, err := bot.m.store.GetSessions(t.Context(), device.IdentityKey)
@@ -127,18 +129,35 @@ func TestRepairIsNotForgotten(t *testing.T) {
 		return len(all)
 	}
 	before := sessions()
-	bot.m.mu.Lock()
-	bot.m.store.renew[device.IdentityKey] = true
-	err := bot.m.mach.SendEncryptedToDevice(answers{}.with(t.Context()), device, event.ToDeviceDummy, event.Content{})
-	bot.m.mu.Unlock()
-	if err != nil {
+	broken := func() {
+		raw, err := json.Marshal(map[string]any{"type": "m.room.encrypted", "sender": alice.cli.UserID, "content": map[string]any{
+			"algorithm": id.AlgorithmOlmV1, "sender_key": device.IdentityKey,
+			"ciphertext": map[id.IdentityKey]any{bot.m.mach.OwnIdentity().IdentityKey: map[string]any{"type": 1, "body": "AwogAAAA"}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := bot.m.ProcessSync(t.Context(), toDevice(raw), false); err != nil {
+				t.Fatal(err)
+			}
+			bot.m.AfterCommit(t.Context(), Sync{})
+			bot.m.requests.Wait()
+		}
+	}
+	broken()
+	if got := sessions(); got != before {
+		t.Errorf("%d sessions, want %d: the present one is new", got, before)
+	}
+	if _, err := bot.m.db.Exec(t.Context(), "UPDATE crypto_olm_session SET created_at=$1", time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := bot.m.meet(t.Context(), []*id.Device{device}); err != nil {
-		t.Fatal(err)
-	}
+	broken()
 	if got := sessions(); got != before+1 {
-		t.Errorf("%d sessions, want one more than %d", got, before)
+		t.Errorf("%d sessions, want %d", got, before+1)
+	}
+	if got := alice.reads(room, bot.say(room, "with the new one")); got != "with the new one" {
+		t.Errorf("reads %q", got)
 	}
 }
 
@@ -146,24 +165,55 @@ func TestRepairIsNotForgotten(t *testing.T) {
 // tried again.
 func TestLate(t *testing.T) {
 	bot := enter(t, "bot")
-	over, cancel := context.WithTimeout(t.Context(), 0)
+	over, cancel := context.WithTimeoutCause(t.Context(), 0, errLate)
+	defer cancel()
+	impatient, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	near, far := id.UserID("@near:"+bot.cli.UserID.Homeserver()), id.UserID("@far:dead.example")
-	if bot.m.late(over, near) || bot.m.late(over, bot.cli.UserID) || bot.m.late(t.Context(), far) || !bot.m.late(over, far) {
+	if bot.m.late(over, near) || bot.m.late(over, bot.cli.UserID) || bot.m.late(t.Context(), far) || bot.m.late(impatient, far) || !bot.m.late(over, far) {
 		t.Error("wrong about who is late")
 	}
 	failed := errors.New("no answer")
-	if _, err := bot.m.queried([]id.UserID{far}, nil, failed, true); err != nil || bot.m.asksAgain(far, askAgain) {
+	if err := bot.m.unanswered(over, []id.UserID{far}, failed); err != nil || bot.m.asksAgain(far, askAgain) {
 		t.Errorf("a dead homeserver: %v, asked again: %v", err, bot.m.asksAgain(far, askAgain))
 	}
-	if _, err := bot.m.queried([]id.UserID{near}, nil, failed, false); !errors.Is(err, failed) || !bot.m.asksAgain(near, askAgain) {
+	if err := bot.m.unanswered(over, []id.UserID{near}, failed); !errors.Is(err, failed) || !bot.m.asksAgain(near, askAgain) {
 		t.Errorf("our own: %v", err)
 	}
 	if err := bot.m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if bot.m.late(over, far) {
+	ctx, cancel := bot.m.bounded(t.Context())
+	defer cancel()
+	if ctx.Err() == nil || bot.m.late(ctx, far) {
 		t.Error("late after Close")
+	}
+}
+
+// Users of many homeservers do not cause as many requests at once, and a panic that an answer causes is an error.
+func TestByServer(t *testing.T) {
+	c := &core{cfg: Config{Client: &mautrix.Client{UserID: "@bot:999"}}}
+	all := make([]id.UserID, 1000)
+	for i := range all {
+		all[i] = id.UserID(fmt.Sprintf("@user:%d", i))
+	}
+	same := func(user id.UserID) id.UserID { return user }
+	groups := make(chan []id.UserID, len(all))
+	if err := byServer(c, all, same, func(users []id.UserID) error { groups <- users; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	close(groups)
+	count, n := len(groups), 0
+	for group := range groups {
+		if n += len(group); slices.Contains(group, "@user:999") && len(group) != 1 {
+			t.Error("our own homeserver waits for others")
+		}
+	}
+	if count > 2*maxServers+1 || n != len(all) {
+		t.Errorf("%d groups of %d users", count, n)
+	}
+	if err := byServer(c, all, same, func([]id.UserID) error { panic("malformed") }); err == nil || !strings.Contains(err.Error(), "malformed") {
+		t.Errorf("got %v", err)
 	}
 }
 

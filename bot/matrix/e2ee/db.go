@@ -24,6 +24,7 @@ import (
 // database is crypto.db: mautrix's tables and ours.
 type database struct {
 	*dbutil.Database
+	failures
 	pickle []byte // key that encrypts the keys in the database
 }
 
@@ -74,7 +75,7 @@ func openDatabase(ctx context.Context, dir string) (*database, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("open crypto.db: %w", err)
 	}
-	db := &database{wrapped, pickle}
+	db := &database{Database: wrapped, pickle: pickle}
 	if err := db.migrate(ctx); err != nil {
 		_ = db.Close()
 		return nil, err
@@ -89,10 +90,6 @@ func (db *database) migrate(ctx context.Context) error {
 	}
 	if _, err := db.Exec(ctx, ours); err != nil {
 		return fmt.Errorf("migrate crypto.db: %w", err)
-	}
-	// Earlier releases stored the result of verifications: see keyStore.PutDevice.
-	if _, err := db.Exec(ctx, "UPDATE crypto_device SET trust=0 WHERE trust>0"); err != nil {
-		return fmt.Errorf("delete verifications of devices: %w", err)
 	}
 	return nil
 }

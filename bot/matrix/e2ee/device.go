@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/state/sentence"
 )
@@ -24,12 +23,12 @@ var ErrForeignDevice = errors.New("the device has keys that are not in crypto.db
 var ErrNoDevice = errors.New("the login belongs to no device")
 
 // deviceless reports whether the login belongs to no device.
-func (m *Machine) deviceless() bool { return m.cfg.Client.DeviceID == "" }
+func (m *core) deviceless() bool { return m.cfg.Client.DeviceID == "" }
 
 // own makes sure that crypto.db belongs to this account and device. After a login as
 // a new device it deletes the old device's keys, except those for reading old
 // messages. m.mu is held.
-func (m *Machine) own(ctx context.Context) error {
+func (m *uploads) own(ctx context.Context) error {
 	user, device := m.cfg.Client.UserID.String(), m.cfg.Client.DeviceID.String()
 	known, err := m.db.meta(ctx, "user")
 	if err != nil {
@@ -55,7 +54,7 @@ func (m *Machine) own(ctx context.Context) error {
 }
 
 // publish uploads the device's keys unless the homeserver has them. m.mu is held.
-func (m *Machine) publish(ctx context.Context) error {
+func (m *uploads) publish(ctx context.Context) error {
 	cli := m.cfg.Client
 	resp, err := cli.QueryKeys(ctx, &mautrix.ReqQueryKeys{
 		DeviceKeys: mautrix.DeviceKeysRequest{cli.UserID: {cli.DeviceID}},
@@ -80,38 +79,4 @@ func (m *Machine) publish(ctx context.Context) error {
 		return fmt.Errorf("upload the keys of this device: %w", err)
 	}
 	return m.forgetFallback(ctx)
-}
-
-// Status describes the device to people.
-type Status struct {
-	Device      string // device ID
-	Fingerprint string // fingerprint of the device's signing key, in groups of four
-	Signed      bool   // the account's cross-signing key has signed it, according to the homeserver
-	Problem     string // why it is not signed; "" if it is
-}
-
-// Verified asks the homeserver how this device appears to others.
-func (m *Machine) Verified(ctx context.Context) (Status, error) {
-	if m.deviceless() {
-		return Status{}, ErrNoDevice
-	}
-	fetched := m.fetchDevices(ctx, []id.UserID{m.cfg.Client.UserID})
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := Status{Device: m.cfg.Client.DeviceID.String(), Fingerprint: m.mach.Fingerprint()}
-	if fetched != nil {
-		return s, fmt.Errorf("fetch our own keys: %w", fetched)
-	}
-	has, signed, err := m.mach.GetOwnVerificationStatus(ctx)
-	if err != nil {
-		return s, fmt.Errorf("check our own keys: %w", err)
-	}
-	s.Signed = has && signed && m.unsigned == nil
-	if !s.Signed {
-		s.Problem = "The account's cross-signing key has not signed this device."
-		if m.unsigned != nil {
-			s.Problem = "This device is not signed by the account's cross-signing key: " + m.unsigned.Error() + "."
-		}
-	}
-	return s, nil
 }

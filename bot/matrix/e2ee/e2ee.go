@@ -18,6 +18,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,24 +71,29 @@ type Key struct{ Room, Session string }
 
 // Machine is the encryption of one device. Its methods are safe for concurrent use.
 type Machine struct {
+	*core
+	*people
+	*members
+	*signer
+	*sender
+	*decrypter
+	*uploads
+
+	asking []*event.Event // key requests that wait for the commit of their batch; guarded by mu
+}
+
+// core is what the parts of a machine share.
+type core struct {
 	cfg   Config
 	log   zerolog.Logger
 	db    *database
 	rooms *rooms
 
-	mu        sync.Mutex // guards the following fields and all use of Olm sessions; held while our homeserver answers, but not while it waits for others
-	mach      *crypto.OlmMachine
-	verify    *verifier
-	asked     map[id.UserID]time.Time // when a user's devices were last requested in vain
-	counted   time.Time               // when the homeserver was last asked how many one-time keys it has
-	shared    time.Time               // when keys were last uploaded
-	offered   time.Time               // when it last rejected a fallback key
-	committed bool                    // a batch was committed since Open
-	asking    []*event.Event          // key requests received before the first commit
-
-	unreached map[id.RoomID]*unreached // by room, for its present key
-	recovery  string                   // recovery key created by this Open, or ""
-	unsigned  error                    // why the device could not be signed, or nil
+	mu     sync.Mutex // guards the following fields and all use of Olm sessions; held while our homeserver answers, but not while it waits for others
+	mach   *crypto.OlmMachine
+	verify *verifier
+	came   map[Key]bool // arrived in the sync that is being processed
+	wedged []wedged     // see Machine.repairSessions
 
 	readMu sync.Mutex         // guards the following fields; locked after mu
 	store  *keyStore          // replaced under both locks
@@ -96,15 +102,23 @@ type Machine struct {
 	missing missing
 	damaged sync.Once // damage was reported
 
-	// Requests that make our homeserver ask others, which run without mu: see requests.go.
-	queries  flights[id.UserID]      // devices of users
-	claims   flights[id.IdentityKey] // one-time keys of devices
-	learns   flights[id.RoomID]      // members of rooms
-	changed  map[id.UserID]bool      // by user in a query: the devices have changed meanwhile; guarded by mu
-	moved    map[id.RoomID]bool      // by room in learns: the members have changed meanwhile; guarded by mu
-	ctx      context.Context         // of everything in the background
+	ctx      context.Context // of everything in the background
 	stop     context.CancelFunc
-	requests background
+	requests sync.WaitGroup // in the background
+
+	answers *sender // encrypts the answers of verify
+}
+
+func newMachine(ctx context.Context, cfg Config) *Machine {
+	c := &core{cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(), came: map[Key]bool{}, missing: missing{wanted: map[Key]id.UserID{}}}
+	c.ctx, c.stop = context.WithCancel(c.log.WithContext(context.WithoutCancel(ctx)))
+	p := &people{core: c, known: map[id.UserID]lookup{}, silent: map[string]time.Time{}}
+	r := &members{core: c, changes: map[id.RoomID]int{}}
+	c.answers = &sender{core: c, people: p, members: r, again: map[id.RoomID]again{}}
+	return &Machine{
+		core: c, people: p, members: r, signer: &signer{core: c, people: p}, sender: c.answers,
+		decrypter: &decrypter{core: c, people: p}, uploads: &uploads{core: c},
+	}
 }
 
 // Open loads or creates the device's keys and makes sure that the homeserver has
@@ -114,19 +128,13 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	if cfg.Client.UserID == "" {
 		return nil, errors.New("open encryption: the client is not logged in")
 	}
-	m := &Machine{
-		cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(),
-		asked: map[id.UserID]time.Time{}, unreached: map[id.RoomID]*unreached{}, missing: missing{wanted: map[Key]id.UserID{}},
-		changed: map[id.UserID]bool{}, moved: map[id.RoomID]bool{},
-	}
-	m.ctx, m.stop = context.WithCancel(m.log.WithContext(context.WithoutCancel(ctx)))
+	m := newMachine(ctx, cfg)
 	db, err := openOrReplace(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open encryption: %w", err)
 	}
-	db.Log = &damageLog{dbutil.NoopLogger, m.NoteDamage}
-	m.db = db
-	m.rooms = &rooms{db: db.Database}
+	m.db, m.rooms = db, &rooms{db: db.Database}
+	db.Log = &queryLog{dbutil.NoopLogger, m.core}
 	if err := m.start(ctx); err != nil {
 		m.NoteDamage(err)
 		_ = m.Close()
@@ -164,7 +172,7 @@ func (m *Machine) start(ctx context.Context) error {
 
 // load creates the machines from the data on disk. Call it again after a rollback,
 // when the state in memory is ahead of the disk. m.mu is held.
-func (m *Machine) load(ctx context.Context) error {
+func (m *core) load(ctx context.Context) error {
 	if m.mach != nil {
 		m.mach.Destroy()
 	}
@@ -181,8 +189,13 @@ func (m *Machine) load(ctx context.Context) error {
 	if m.cfg.Devices != AllDevices {
 		mach.SendKeysMinTrust = id.TrustStateCrossSignedTOFU
 	}
+	mach.NeedsUnwedgeCallback = func(_ context.Context, user id.UserID, key id.SenderKey) {
+		if one := (wedged{user, key}); len(m.wedged) < maxWedged && !slices.Contains(m.wedged, one) {
+			m.wedged = append(m.wedged, one)
+		}
+	}
 	mach.SessionReceived = func(_ context.Context, room id.RoomID, session id.SessionID, _ uint32) {
-		m.missing.arrived(Key{room.String(), session.String()})
+		m.came[Key{room.String(), session.String()}] = true
 	}
 	reader := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	reader.DisableDecryptKeyFetching = true
@@ -202,7 +215,6 @@ func (m *Machine) load(ctx context.Context) error {
 		return err
 	}
 	m.mach = mach
-	clear(m.unreached)
 	verify, err := newVerifier(ctx, m)
 	if err != nil {
 		return err
@@ -215,7 +227,7 @@ func (m *Machine) load(ctx context.Context) error {
 }
 
 // keys returns the store for callers that do not hold m.mu.
-func (m *Machine) keys() *keyStore {
+func (m *core) keys() *keyStore {
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
 	return m.store
@@ -223,13 +235,13 @@ func (m *Machine) keys() *keyStore {
 
 // Stop ends the requests that make our homeserver ask others, and whatever waits for them.
 // Afterwards the machine can only be closed.
-func (m *Machine) Stop() { m.stop() }
+func (m *core) Stop() { m.stop() }
 
 // Close closes the machine, which must not be used afterwards.
-func (m *Machine) Close() error {
+func (m *core) Close() error {
 	if m.stop != nil {
 		m.stop()
-		m.requests.close()
+		m.requests.Wait()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -240,4 +252,21 @@ func (m *Machine) Close() error {
 		return nil
 	}
 	return m.db.Close()
+}
+
+// reload loads the machine from disk after a rollback. m.mu is held.
+func (m *core) reload(ctx context.Context) {
+	if err := m.load(context.WithoutCancel(ctx)); err != nil {
+		m.log.Error().Err(err).Msg("cannot read crypto.db")
+	}
+}
+
+// guard recovers from panics that received data causes in a library.
+func (m *core) guard(what string, f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			m.log.Error().Interface("panic", r).Str("what", what).Msg("ignoring an event that caused a panic")
+		}
+	}()
+	f()
 }

@@ -37,7 +37,7 @@ type fallbackAccount interface {
 // renewFallback uploads a fallback key if the homeserver reports that it has no
 // unused one; unused is nil if it reports nothing because it does not support
 // fallback keys. m.mu is held.
-func (m *Machine) renewFallback(ctx context.Context, unused []string) error {
+func (m *uploads) renewFallback(ctx context.Context, unused []string) error {
 	account, ok := m.mach.GetAccount().Internal.(fallbackAccount)
 	if !ok || unused == nil || time.Since(m.offered) < askAgain {
 		return nil
@@ -72,7 +72,7 @@ func (m *Machine) renewFallback(ctx context.Context, unused []string) error {
 }
 
 // saveFallback stores the account, which holds the key, together with the state.
-func (m *Machine) saveFallback(ctx context.Context, f fallback) error {
+func (m *uploads) saveFallback(ctx context.Context, f fallback) error {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (m *Machine) saveFallback(ctx context.Context, f fallback) error {
 	return nil
 }
 
-func (m *Machine) uploadFallback(ctx context.Context, keys map[string]id.Curve25519) error {
+func (m *uploads) uploadFallback(ctx context.Context, keys map[string]id.Curve25519) error {
 	cli := m.cfg.Client
 	signed := map[id.KeyID]*mautrix.OneTimeKey{}
 	for name, public := range keys {
@@ -110,6 +110,6 @@ func (m *Machine) uploadFallback(ctx context.Context, keys map[string]id.Curve25
 
 // forgetFallback resets the state after the homeserver has forgotten the device's
 // keys, so that a fallback key is created and uploaded again.
-func (m *Machine) forgetFallback(ctx context.Context) error {
+func (m *uploads) forgetFallback(ctx context.Context) error {
 	return m.db.setMeta(ctx, fallbackKey, "")
 }

@@ -28,16 +28,3 @@ func FileAt(file json.RawMessage, mxc string) (json.RawMessage, error) {
 	all["url"], _ = json.Marshal(mxc)
 	return json.Marshal(all)
 }
-
-// DecryptFile decrypts data in place, after it has checked the hash in the file
-// object.
-func DecryptFile(file json.RawMessage, data []byte) error {
-	var f attachment.EncryptedFile
-	if err := json.Unmarshal(file, &f); err != nil {
-		return fmt.Errorf("parse file object: %w", err)
-	}
-	if err := f.DecryptInPlace(data); err != nil {
-		return fmt.Errorf("decrypt file: %w", err)
-	}
-	return nil
-}

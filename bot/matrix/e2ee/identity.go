@@ -13,6 +13,8 @@ import (
 
 	"go.mau.fi/util/dbutil"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/state/sqlitefile"
 )
 
 // Identity is a user's cross-signing identity in crypto.db. Present is the latest one
@@ -44,18 +46,14 @@ func (i Identity) Changed() bool { return i.First != i.Present }
 // Identities lists the users whose devices the bot tracks. It only reads and may be
 // used while the bot is running. Without a crypto.db it returns none.
 func Identities(ctx context.Context, dir string) ([]Identity, error) {
-	path, err := filepath.Abs(filepath.Join(dir, "crypto.db"))
-	if err != nil {
-		return nil, err
-	}
+	path := filepath.Join(dir, "crypto.db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+	db, err := sqlitefile.Open(path, url.Values{
 		"mode":    {"rw"}, // "ro" would leave SQLite's other files behind
 		"_pragma": {"busy_timeout(10000)", "query_only(1)"},
-	}.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open crypto.db: %w", err)
 	}

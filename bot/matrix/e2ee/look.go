@@ -9,6 +9,14 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
+// Status describes the device to people.
+type Status struct {
+	Device      string // device ID
+	Fingerprint string // fingerprint of the device's signing key, in groups of four
+	Signed      bool   // the account's cross-signing key has signed it, according to the homeserver
+	Problem     string // why it is not signed; "" if it is
+}
+
 // Look asks a homeserver how the device of a token appears to others. It needs no keys
 // and changes nothing. It returns ErrNoDevice if the token belongs to no device.
 func Look(ctx context.Context, homeserver, token string) (Status, error) {

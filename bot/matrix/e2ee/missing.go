@@ -15,7 +15,6 @@ const maxMissing = 10_000
 type missing struct {
 	mu     sync.Mutex
 	wanted map[Key]id.UserID // with the sender of the events
-	came   []Key             // arrived in the sync that is being processed
 }
 
 // want records a missing key. The caller must check for the key again afterwards,
@@ -35,46 +34,15 @@ func (w *missing) got(k Key) {
 	delete(w.wanted, k)
 }
 
-// begin forgets arrived keys of a transaction that was rolled back.
-func (w *missing) begin() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.came = nil
-}
-
-// arrived records a key that is being stored.
-func (w *missing) arrived(k Key) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.came) < maxMissing {
-		w.came = append(w.came, k)
-	}
-}
-
-// changed records that the devices of users have changed: keys from an unknown device
-// of theirs may now be proven.
-func (w *missing) changed(users []id.UserID) {
+// among returns the wanted keys that have arrived, or that an unknown device of one of these users, whose devices have
+// changed, may have sent. They stay wanted until Decrypt finds them: an arrived key may only cover later messages.
+func (w *missing) among(came map[Key]bool, changed []id.UserID) (keys []Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for k, sender := range w.wanted {
-		if slices.Contains(users, sender) {
-			w.came = append(w.came, k)
-		}
-	}
-}
-
-// take returns the wanted keys that arrived, each once. They stay wanted until Decrypt
-// finds them, because an arrived key may only cover later messages.
-func (w *missing) take() (keys []Key) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	told := map[Key]bool{}
-	for _, k := range w.came {
-		if _, ok := w.wanted[k]; ok && !told[k] {
-			told[k] = true
+		if came[k] || slices.Contains(changed, sender) {
 			keys = append(keys, k)
 		}
 	}
-	w.came = nil
 	return keys
 }

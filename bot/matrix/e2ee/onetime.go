@@ -8,13 +8,21 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
+// uploads gives the homeserver the keys of this device.
+type uploads struct {
+	*core
+	counted time.Time // when the homeserver was last asked how many one-time keys it has
+	shared  time.Time // when keys were last uploaded
+	offered time.Time // when it last rejected a fallback key
+}
+
 // sharePause is the time after an upload in which mautrix asks the homeserver for its
 // number of one-time keys, and ignores the number that it is given.
 const sharePause = time.Minute
 
 // refillOneTimeKeys uploads one-time keys if the homeserver has few. If the count is missing,
 // which may mean zero, it asks for it, but not with every sync. m.mu is held.
-func (m *Machine) refillOneTimeKeys(ctx context.Context, left map[string]int) {
+func (m *uploads) refillOneTimeKeys(ctx context.Context, left map[string]int) {
 	count, told := left[string(id.KeyAlgorithmSignedCurve25519)]
 	switch {
 	case told && count >= int(m.mach.GetAccount().Internal.MaxNumberOfOneTimeKeys()/2):
@@ -33,7 +41,7 @@ func (m *Machine) refillOneTimeKeys(ctx context.Context, left map[string]int) {
 // of those the homeserver has, -1 for unknown. If the last upload failed, the same keys are
 // uploaded again: the homeserver may have them, and the account keeps a hundred only, so
 // that newer ones would replace them. m.mu is held.
-func (m *Machine) shareKeys(ctx context.Context, count int) error {
+func (m *uploads) shareKeys(ctx context.Context, count int) error {
 	account := m.mach.GetAccount()
 	unpublished, err := account.Internal.OneTimeKeys()
 	if err != nil {

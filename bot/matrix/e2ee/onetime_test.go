@@ -14,13 +14,13 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// uploads notes the one-time keys that are uploaded, and loses the homeserver's next answers.
-type uploads struct {
+// lossy notes the one-time keys that are uploaded, and loses the homeserver's next answers.
+type lossy struct {
 	lose int
 	keys []id.Curve25519
 }
 
-func (u *uploads) RoundTrip(r *http.Request) (*http.Response, error) {
+func (u *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.URL.Path, "/keys/upload") {
 		return http.DefaultTransport.RoundTrip(r)
 	}
@@ -48,7 +48,7 @@ func (u *uploads) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // kept reports how many of the uploaded keys the device still has.
-func (u *uploads) kept(p *peer) (kept int) {
+func (u *lossy) kept(p *peer) (kept int) {
 	for _, key := range p.m.mach.GetAccount().Internal.(*account.Account).OTKeys {
 		if slices.Contains(u.keys, key.Key.B64Encoded()) {
 			kept++
@@ -59,7 +59,7 @@ func (u *uploads) kept(p *peer) (kept int) {
 
 // The homeserver has keys although its answers to their uploads are lost, and people use them.
 func TestLostAnswersToUploads(t *testing.T) {
-	u := &uploads{}
+	u := &lossy{}
 	bot := enter(t, "bot", func(c *Config) { c.Client.Client = &http.Client{Transport: u} })
 	bot.restart()
 	bot.m.mu.Lock()

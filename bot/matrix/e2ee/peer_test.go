@@ -46,7 +46,7 @@ type seen struct {
 	Raw  json.RawMessage
 }
 
-var people atomic.Int64
+var entered atomic.Int64
 
 // enter registers a new account and opens its encryption.
 func enter(t *testing.T, name string, tune ...func(*Config)) *peer {
@@ -57,7 +57,7 @@ func enter(t *testing.T, name string, tune ...func(*Config)) *peer {
 		t.Fatal(err)
 	}
 	resp, err := cli.RegisterDummy(t.Context(), &mautrix.ReqRegister[any]{
-		Username: fmt.Sprintf("%s%d", name, people.Add(1)), Password: "password",
+		Username: fmt.Sprintf("%s%d", name, entered.Add(1)), Password: "password",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -44,12 +44,18 @@ func (e *NoKeyError) Error() string {
 	return "the key of the event is missing"
 }
 
+// decrypter decrypts room events.
+type decrypter struct {
+	*core
+	people *people
+}
+
 // Decrypt decrypts the Raw bytes of an m.room.encrypted event. It returns the event as
 // if it had been sent unencrypted, except for its Encryption. It returns *NoKeyError
 // or *UntrustedDeviceError if it may succeed later, and ErrUnreadable if not; other
 // errors are disk or network errors. It may be called again for the same event, even
 // after a restart.
-func (m *Machine) Decrypt(ctx context.Context, in wire.Event) (wire.Event, error) {
+func (m *decrypter) Decrypt(ctx context.Context, in wire.Event) (wire.Event, error) {
 	e, content, err := parseEncrypted(in.SentTo(), in.Raw)
 	if err != nil {
 		return wire.Event{}, err
@@ -95,7 +101,7 @@ func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.Encr
 }
 
 // decrypt returns the plain event, and how far its sender is proven: Decrypted or Verified.
-func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.EncryptedEventContent) (*event.Event, wire.Encryption, error) {
+func (m *decrypter) decrypt(ctx context.Context, e *event.Event, content *event.EncryptedEventContent) (*event.Event, wire.Encryption, error) {
 	noKey := &NoKeyError{Key: Key{e.RoomID.String(), content.SessionID.String()}, Sender: e.Sender.String()}
 	session, err := m.keys().GetGroupSession(ctx, e.RoomID, content.SessionID)
 	if withheld := (*event.RoomKeyWithheldEventContent)(nil); errors.As(err, &withheld) {
@@ -141,8 +147,8 @@ func isDiskError(err error) bool {
 // whom there is otherwise only the homeserver's word: "", Decrypted if the device is
 // trusted, or Verified. A forwarded key counts if the device that forwarded it is a
 // trusted one of the sender's or of our own account.
-func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (wire.Encryption, error) {
-	device, err := m.deviceOf(ctx, sender, session.SenderKey)
+func (m *decrypter) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (wire.Encryption, error) {
+	device, err := m.people.deviceOf(ctx, sender, session.SenderKey)
 	if err != nil || device == nil {
 		return "", err
 	}
@@ -157,7 +163,7 @@ func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.I
 	}
 	by := id.IdentityKey(session.ForwardingChains[len(session.ForwardingChains)-1])
 	for _, user := range []id.UserID{sender, m.cfg.Client.UserID} {
-		forwarder, err := m.deviceOf(ctx, user, by)
+		forwarder, err := m.people.deviceOf(ctx, user, by)
 		if err != nil {
 			return "", err
 		}
@@ -200,7 +206,7 @@ func replace(raw json.RawMessage, plain *event.Event) (wire.Event, error) {
 }
 
 // RequestKey requests a key from the sender's devices and from our other devices.
-func (m *Machine) RequestKey(ctx context.Context, room, sender, session string) error {
+func (m *decrypter) RequestKey(ctx context.Context, room, sender, session string) error {
 	if m.deviceless() {
 		return fmt.Errorf("request key: %w", ErrNoDevice)
 	}

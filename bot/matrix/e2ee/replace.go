@@ -83,21 +83,21 @@ func (db *database) afterReplacing(ctx context.Context, published error) error {
 	return db.setMeta(ctx, replacedKey, "")
 }
 
-// damageLog sees the errors of queries, including those that mautrix only logs. Callers
-// of single-row queries get the error themselves: see [Machine.NoteDamage].
-type damageLog struct {
+// queryLog sees the errors of queries, including those that mautrix only logs. Callers
+// of single-row queries get the error themselves: see [core.NoteDamage].
+type queryLog struct {
 	dbutil.DatabaseLogger
-	note func(error)
+	m *core
 }
 
 // QueryTiming is part of [dbutil.DatabaseLogger].
-func (l *damageLog) QueryTiming(_ context.Context, _, _ string, _ []any, _ int, _ time.Duration, err error) {
-	l.note(err)
+func (l *queryLog) QueryTiming(_ context.Context, _, _ string, _ []any, _ int, _ time.Duration, err error) {
+	l.m.NoteDamage(l.m.db.note(err))
 }
 
 // NoteDamage leaves the marker and calls Config.Damaged if an error of this machine says
 // that crypto.db is damaged.
-func (m *Machine) NoteDamage(err error) {
+func (m *core) NoteDamage(err error) {
 	if !damage.Is(err) {
 		return
 	}

@@ -35,7 +35,7 @@ func TestDeviceIsNotReplaced(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := bot.m.queried([]id.UserID{alice.cli.UserID}, raw, nil, false); err != nil {
+				if _, err := bot.m.stored([]id.UserID{alice.cli.UserID}, raw, bot.changes(alice)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -48,4 +48,11 @@ func TestDeviceIsNotReplaced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changes counts how often a user's devices have changed.
+func (p *peer) changes(of *peer) int {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.m.changesOf([]id.UserID{of.cli.UserID})
 }

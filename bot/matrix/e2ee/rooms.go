@@ -60,6 +60,12 @@ func (r *rooms) GetEncryptionEvent(ctx context.Context, room id.RoomID) (*event.
 	return c, err
 }
 
+// GetHistoryVisibility is part of crypto.StateStore. It knows none, so that our keys are not marked as ones that
+// members may pass on to people who join later (MSC4268): nobody has agreed to that.
+func (r *rooms) GetHistoryVisibility(context.Context, id.RoomID) (*event.HistoryVisibilityEventContent, error) {
+	return nil, nil
+}
+
 // FindSharedRooms is part of crypto.StateStore. It returns a user's encrypted rooms.
 func (r *rooms) FindSharedRooms(ctx context.Context, user id.UserID) ([]id.RoomID, error) {
 	rows, err := r.db.Query(ctx, `SELECT m.room FROM e2ee_member m JOIN e2ee_room r ON r.room = m.room

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"go.mau.fi/util/jsontime"
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto/verificationhelper"
 	"maunium.net/go/mautrix/event"
@@ -37,15 +36,14 @@ const settleTime = time.Second
 // maxVerifications is the maximum number of concurrent verifications.
 const maxVerifications = 20
 
-// verifier handles verifications, mostly ones started by an owner. This device
+// verifier handles verifications that an owner starts. This device
 // confirms automatically, because the person compares. m.mu is held in all of its
 // methods.
 type verifier struct {
-	m      *Machine
+	m      *core
 	helper *verificationhelper.VerificationHelper
-	store  verificationhelper.VerificationStore // used by the helper
-	syncer *mautrix.DefaultSyncer               // calls the helper's handlers
-	cli    *mautrix.Client                      // used by the helper; encrypts room events itself
+	syncer *mautrix.DefaultSyncer // calls the helper's handlers
+	cli    *mautrix.Client        // used by the helper; encrypts room events itself
 	active map[id.VerificationTransactionID]verification
 	todo   []func(context.Context) error // work queued by callbacks, which hold the helper's locks
 }
@@ -53,12 +51,11 @@ type verifier struct {
 type verification struct {
 	user  id.UserID
 	until time.Time
-	ours  bool // started here
 }
 
 // newVerifier returns the verifier of a machine. m.mu is held.
-func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
-	v := &verifier{m: m, store: verificationhelper.NewInMemoryVerificationStore(), active: map[id.VerificationTransactionID]verification{}}
+func newVerifier(ctx context.Context, m *core) (*verifier, error) {
+	v := &verifier{m: m, active: map[id.VerificationTransactionID]verification{}}
 	of := m.cfg.Client
 	cli, err := mautrix.NewClient(of.HomeserverURL.String(), of.UserID, of.AccessToken)
 	if err != nil {
@@ -67,9 +64,9 @@ func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
 	cli.DeviceID, cli.Log = of.DeviceID, of.Log
 	cli.Client = &http.Client{Transport: of.Client.Transport, Timeout: sendTime}
 	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
-	cli.Crypto = encrypter{m}
+	cli.Crypto = encrypter{s: m.answers}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), m.rooms}
-	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, v.store, callbacks{v}, false, false, true)
+	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, verificationhelper.NewInMemoryVerificationStore(), callbacks{v}, false, false, true)
 	if err := v.helper.Init(ctx); err != nil {
 		return nil, fmt.Errorf("prepare verifications: %w", err)
 	}
@@ -160,82 +157,33 @@ func (m *Machine) ProcessVerification(ctx context.Context, in wire.Event) bool {
 	if isRequest(&e) && m.cfg.Owner != nil && m.cfg.Owner(in.Sender) {
 		_ = retry.Sleep(ctx, min(settleTime, settleTime-time.Since(in.Time)))
 	}
-	m.lockForOwner(ctx, e.RoomID, e.Sender)
-	defer m.mu.Unlock()
-	m.guard("verification", func() { m.verify.take(m.log.WithContext(ctx), &e) })
+	m.answerOwner(ctx, e.RoomID, e.Sender, func() { m.verify.take(m.log.WithContext(ctx), &e) })
 	return true
 }
 
-// lockForOwner locks m.mu, after it has prepared answers to an owner's verification in a
+// answerOwner calls f with m.mu held, after it has prepared answers to an owner's verification in a
 // room. It waits only for the owner's devices, and not for long, because a sync waits for
 // it. Others in the room need not be able to read the answers.
-func (m *Machine) lockForOwner(ctx context.Context, room id.RoomID, user id.UserID) {
+func (m *Machine) answerOwner(ctx context.Context, room id.RoomID, user id.UserID, f func()) {
+	called := false
+	call := func() {
+		called = true
+		m.guard("verification", f)
+	}
 	if m.cfg.Owner != nil && m.cfg.Owner(user.String()) {
 		encrypted, err := m.rooms.IsEncrypted(ctx, room)
 		if err == nil && encrypted {
 			soon, cancel := context.WithTimeout(ctx, askTime)
-			err = m.prepare(soon, room, user)
+			err = m.prepare(soon, room, []id.UserID{user}, func() error { call(); return nil })
 			cancel()
-			if err == nil {
-				return
-			}
 		}
 		if err != nil && ctx.Err() == nil {
 			m.log.Warn().Err(err).Stringer("room", room).Msg("cannot prepare a verification")
 		}
 	}
-	m.mu.Lock()
-}
-
-// Verify starts a verification of another user's device: in a room, as clients do in
-// a direct chat, or by to-device events if room is "". It continues with the events
-// that follow; ShowSAS is called with what both sides see.
-func (m *Machine) Verify(ctx context.Context, room, user string) error {
-	if m.deviceless() {
-		return fmt.Errorf("start verification of %s: %w", user, ErrNoDevice)
-	}
-	if err := m.fetchDevices(ctx, []id.UserID{id.UserID(user)}); err != nil {
-		return fmt.Errorf("fetch the keys of %s: %w", user, err)
-	}
-	encrypted, err := m.rooms.IsEncrypted(ctx, id.RoomID(room))
-	if err == nil && encrypted {
-		err = m.prepare(ctx, id.RoomID(room))
-	} else if err == nil {
+	if !called {
 		m.mu.Lock()
+		defer m.mu.Unlock()
+		call()
 	}
-	if err != nil {
-		return fmt.Errorf("prepare verification of %s: %w", user, err)
-	}
-	defer m.mu.Unlock()
-	v := m.verify
-	v.cli.AccessToken = m.cfg.Client.AccessToken
-	ctx = m.log.WithContext(ctx)
-	var txn id.VerificationTransactionID
-	if room == "" {
-		txn, err = v.helper.StartVerification(ctx, id.UserID(user))
-	} else {
-		txn, err = v.startIn(ctx, id.RoomID(room), id.UserID(user))
-	}
-	if err != nil {
-		return fmt.Errorf("start verification of %s: %w", user, err)
-	}
-	v.active[txn] = verification{id.UserID(user), time.Now().Add(verifyTime), true}
-	return nil
-}
-
-// startIn replaces the helper's StartInRoomVerification, which encrypts its request
-// twice.
-func (v *verifier) startIn(ctx context.Context, room id.RoomID, user id.UserID) (id.VerificationTransactionID, error) {
-	resp, err := v.cli.SendMessageEvent(ctx, room, event.EventMessage, &event.MessageEventContent{
-		MsgType: event.MsgVerificationRequest, Body: "Verification request. Your client does not support verification.", To: user,
-		FromDevice: v.cli.DeviceID, Methods: []event.VerificationMethod{event.VerificationMethodSAS},
-	})
-	if err != nil {
-		return "", err
-	}
-	txn := id.VerificationTransactionID(resp.EventID)
-	return txn, v.store.SaveVerificationTransaction(ctx, verificationhelper.VerificationTransaction{
-		ExpirationTime: jsontime.UM(time.Now().Add(verifyTime)), RoomID: room, TheirUserID: user,
-		VerificationState: verificationhelper.VerificationStateRequested, TransactionID: txn,
-	})
 }

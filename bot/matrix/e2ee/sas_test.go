@@ -34,7 +34,7 @@ func newElement(p *peer) *element {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	cli.DeviceID, cli.Crypto = p.cli.DeviceID, encrypter{p.m}
+	cli.DeviceID, cli.Crypto = p.cli.DeviceID, encrypter{s: p.m.sender}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), p.m.rooms}
 	e := &element{p: p, cli: cli, store: verificationhelper.NewInMemoryVerificationStore()}
 	e.helper = verificationhelper.NewVerificationHelper(cli, p.m.mach, e.store, e, false, false, true)
@@ -206,10 +206,9 @@ func TestVerificationBesideDeadServer(t *testing.T) {
 	bot.sync()
 	defer d.gone(carol)()
 	e := newElement(alice)
-	if err := alice.m.prepare(t.Context(), id.RoomID(room)); err != nil {
+	if err := alice.m.prepare(t.Context(), id.RoomID(room), nil, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	alice.m.mu.Unlock()
 	if err := e.startIn(room, bot.cli.UserID); err != nil {
 		t.Fatal(err)
 	}

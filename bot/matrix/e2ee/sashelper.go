@@ -2,7 +2,6 @@ package e2ee
 
 import (
 	"context"
-	"time"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto/verificationhelper"
@@ -15,21 +14,14 @@ import (
 
 // encrypter encrypts the helper's room events with the machine, whose lock is already
 // held. The other methods of mautrix.CryptoHelper are never called.
-type encrypter struct{ m *Machine }
-
-func (s encrypter) Encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
-	return s.m.encrypt(ctx, room, kind, content)
+type encrypter struct {
+	mautrix.CryptoHelper
+	s *sender
 }
 
-func (s encrypter) Decrypt(context.Context, *event.Event) (*event.Event, error) {
-	return nil, ErrUnreadable
+func (e encrypter) Encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+	return e.s.encrypt(ctx, room, kind, content)
 }
-func (s encrypter) WaitForSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, time.Duration) bool {
-	return false
-}
-func (s encrypter) RequestSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, id.UserID, id.DeviceID) {
-}
-func (s encrypter) Init(context.Context) error { return nil }
 
 // stateStore is the helper's state store, which only calls IsEncrypted.
 type stateStore struct {
@@ -49,10 +41,7 @@ func (c callbacks) VerificationRequested(_ context.Context, txn id.VerificationT
 	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.AcceptVerification(ctx, txn) })
 }
 
-func (c callbacks) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool, _ *verificationhelper.QRCode) {
-	if sas && c.v.active[txn].ours {
-		c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.StartSAS(ctx, txn) })
-	}
+func (c callbacks) VerificationReady(_ context.Context, _ id.VerificationTransactionID, _ id.DeviceID, _, _ bool, _ *verificationhelper.QRCode) {
 }
 
 func (c callbacks) VerificationCancelled(_ context.Context, txn id.VerificationTransactionID, code event.VerificationCancelCode, _ string) {

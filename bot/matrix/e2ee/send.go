@@ -26,13 +26,21 @@ var clearTypes = []string{"m.reaction", "m.room.redaction"}
 // a key. The homeserver knows the transaction ID from the request anyway.
 const txnKey = "io.matrix-tui.txn"
 
+// sender encrypts messages to rooms and shares their keys.
+type sender struct {
+	*core
+	people  *people
+	members *members
+	again   map[id.RoomID]again // by room; guarded by mu
+}
+
 // Encrypt returns the type and content to send: unchanged for an unencrypted room,
 // else m.room.encrypted and the encrypted content. Before it returns, the key was sent
 // to the trusted devices of all readers, except devices without one-time keys, which
 // get it with a later message. Encrypting the same content again and sending it with
 // the same transaction ID creates no second message.
-func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content json.RawMessage) (string, json.RawMessage, error) {
-	needed, err := m.IsEncrypted(ctx, room)
+func (m *sender) Encrypt(ctx context.Context, room, eventType string, content json.RawMessage) (string, json.RawMessage, error) {
+	needed, err := m.members.IsEncrypted(ctx, room)
 	if err != nil {
 		return "", nil, err
 	}
@@ -42,11 +50,11 @@ func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content j
 	if m.deviceless() {
 		return "", nil, fmt.Errorf("encrypt for %s: %w", room, ErrNoDevice)
 	}
-	if err := m.prepare(ctx, id.RoomID(room)); err != nil {
-		return "", nil, fmt.Errorf("encrypt for %s: %w", room, err)
-	}
-	defer m.mu.Unlock()
-	encrypted, err := m.encrypt(ctx, id.RoomID(room), event.NewEventType(eventType), content)
+	var encrypted *event.EncryptedEventContent
+	err = m.prepare(ctx, id.RoomID(room), nil, func() (err error) {
+		encrypted, err = m.encrypt(ctx, id.RoomID(room), event.NewEventType(eventType), content)
+		return err
+	})
 	if err != nil {
 		return "", nil, fmt.Errorf("encrypt for %s: %w", room, err)
 	}
@@ -58,9 +66,9 @@ func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content j
 var errReaders = errors.New("the room's members have changed")
 
 // prepare fetches what encrypt needs: the members of a room, their devices, and a session
-// with each device; only those of some users, if any are given. When it returns nil, it has
-// locked m.mu, so that nothing changes before encrypt.
-func (m *Machine) prepare(ctx context.Context, room id.RoomID, only ...id.UserID) error {
+// with each device; only those of some users, if any are given. Then it calls f with m.mu held, so that nothing changes
+// before encrypt.
+func (m *sender) prepare(ctx context.Context, room id.RoomID, only []id.UserID, f func() error) error {
 	how, _, err := m.rooms.how(ctx, room)
 	if err != nil {
 		return err
@@ -69,38 +77,31 @@ func (m *Machine) prepare(ctx context.Context, room id.RoomID, only ...id.UserID
 		return ErrAlgorithm
 	}
 	met := map[id.IdentityKey]bool{}
-	for range 4 { // what is needed may change meanwhile
-		if err := m.learnMembers(ctx, room); err != nil {
+	for attempt := 0; ; attempt++ { // what is needed may change meanwhile
+		if err := m.members.learnMembers(ctx, room); err != nil {
 			return err
 		}
 		users, err := m.rooms.readers(ctx, room)
 		if err != nil {
 			return err
 		}
-		if err := m.refreshDevices(ctx, among(users, only)); err != nil { // may end the session
+		if err := m.people.refreshDevices(ctx, among(users, only)); err != nil { // may end the session
 			return err
 		}
-		needs, err := m.lockNeeds(ctx, room, only)
-		if err != nil {
+		n, err := m.needs(ctx, room, only, met, attempt >= 3, f)
+		if err != nil || n.done {
 			return err
 		}
-		needs.devices = slices.DeleteFunc(needs.devices, func(d *id.Device) bool { return met[d.IdentityKey] })
-		if needs.known && len(needs.devices) == 0 {
-			return nil
-		}
-		m.mu.Unlock()
-		for _, device := range needs.devices {
+		for _, device := range n.devices {
 			met[device.IdentityKey] = true
 		}
-		if err := m.meet(ctx, needs.devices); err != nil {
-			if needs.key || ctx.Err() != nil || isDiskError(err) {
+		if err := m.meet(ctx, n.devices); err != nil {
+			if n.key || ctx.Err() != nil || isDiskError(err) {
 				return err
 			}
 			m.log.Warn().Err(err).Stringer("room", room).Msg("cannot create sessions with some devices") // the next attempt may
 		}
 	}
-	m.mu.Lock()
-	return nil
 }
 
 // among returns those users who are in only, or all of them if that is empty.
@@ -113,28 +114,17 @@ func among(users, only []id.UserID) []id.UserID {
 
 // needs is what a message to a room still needs.
 type needs struct {
-	known   bool         // the members and their devices are known, as far as homeservers answer
+	done    bool         // nothing: f was called
 	key     bool         // the message gets a new key
 	devices []*id.Device // get the key with the message, and have no Olm session
 }
 
-// lockNeeds is needs without m.mu, which it has locked when it returns no error.
-func (m *Machine) lockNeeds(ctx context.Context, room id.RoomID, only []id.UserID) (n needs, err error) {
+// needs returns what a message needs, for the devices of only some users if any are given. It leaves out devices that
+// were met. If nothing is needed, or this is the last attempt, it calls f with m.mu held.
+func (m *sender) needs(ctx context.Context, room id.RoomID, only []id.UserID, met map[id.IdentityKey]bool,
+	last bool, f func() error) (n needs, err error) {
 	m.mu.Lock()
-	done := false
-	defer func() {
-		if !done {
-			m.mu.Unlock()
-		}
-	}()
-	n, err = m.needs(ctx, room, only)
-	done = err == nil
-	return n, err
-}
-
-// needs returns what a message needs, for the devices of only some users if any are given.
-// m.mu is held.
-func (m *Machine) needs(ctx context.Context, room id.RoomID, only []id.UserID) (n needs, err error) {
+	defer m.mu.Unlock()
 	visibility, members, err := m.rooms.visibility(ctx, room)
 	if err != nil {
 		return n, err
@@ -143,37 +133,44 @@ func (m *Machine) needs(ctx context.Context, room id.RoomID, only []id.UserID) (
 	if err != nil {
 		return n, err
 	}
-	outdated, err := m.outdated(ctx, users)
+	outdated, err := m.people.outdated(ctx, users)
 	if err != nil {
 		return n, err
 	}
-	n.known = members && visibility != "" && len(among(outdated, only)) == 0
 	session, err := m.store.GetOutboundGroupSession(ctx, room)
 	if err != nil {
 		return n, err
 	}
-	n.key = session == nil || !session.Shared || session.Expired()
-	if n.key {
-		n.devices, err = m.withoutKey(ctx, "", users)
-	} else if u, failed := m.due(ctx, session, users); u != nil {
-		n.devices = u.first()
-	} else {
-		err = failed
+	var without []*id.Device
+	if n.key = session == nil || !session.Shared || session.Expired(); n.key {
+		without, err = m.withoutKey(ctx, "", users)
+	} else if m.isDue(session) {
+		without, err = m.withoutKey(ctx, session.ID(), users)
 	}
 	if err != nil {
 		return n, err
 	}
-	n.devices, err = m.without(ctx, n.devices)
-	if len(only) > 0 {
-		n.devices = slices.DeleteFunc(n.devices, func(d *id.Device) bool { return !slices.Contains(only, d.UserID) })
+	for _, device := range without {
+		if met[device.IdentityKey] || len(only) > 0 && !slices.Contains(only, device.UserID) {
+			continue
+		}
+		if lacks, err := m.store.lacks(ctx, device); err != nil {
+			return n, err
+		} else if lacks {
+			n.devices = append(n.devices, device)
+		}
+	}
+	known := members && visibility != "" && len(among(outdated, only)) == 0 // as far as homeservers answer
+	if n.done = last || known && len(n.devices) == 0; n.done {
+		err = f()
 	}
 	return n, err
 }
 
 // encrypt is Encrypt for an encrypted room, after prepare. It makes only requests that our
 // homeserver answers by itself. m.mu is held.
-func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
-	ctx = answers{}.with(ctx)
+func (m *sender) encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+	ctx = withoutRequests(ctx)
 	visibility, known, err := m.rooms.visibility(ctx, room)
 	if err != nil {
 		return nil, err
@@ -185,16 +182,20 @@ func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, 
 	if err != nil {
 		return nil, err
 	}
-	if err := m.reach(ctx, room, users); err != nil {
+	session, err := m.store.GetOutboundGroupSession(ctx, room)
+	if err == nil && session != nil && session.Shared && !session.Expired() {
+		err = m.giveUp(ctx, session, users)
+	}
+	if err != nil {
 		return nil, err
 	}
 	encrypted, err := m.mach.EncryptMegolmEvent(ctx, room, kind, content)
-	if !errors.Is(err, crypto.ErrNoGroupSession) && !errors.Is(err, crypto.ErrSessionExpired) && !errors.Is(err, crypto.ErrSessionNotShared) {
+	if !crypto.IsShareError(err) {
 		return encrypted, err
 	}
-	m.store.begin()
+	m.db.begin()
 	err = m.mach.ShareGroupSession(ctx, room, users)
-	if lost := m.store.failure(); lost != nil { // the ratchet state is not on disk: load the old one and send nothing
+	if lost := m.db.failure(); lost != nil { // the ratchet state is not on disk: load the old one and send nothing
 		err = lost
 		m.reload(ctx)
 	}

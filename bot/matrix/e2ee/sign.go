@@ -23,18 +23,26 @@ import (
 // seedsKey is the name under which crypto.db stores the private cross-signing keys.
 const seedsKey = "cross_signing"
 
+// signer signs this device with the account's cross-signing keys.
+type signer struct {
+	*core
+	people   *people
+	recovery string // recovery key created by this Open, or ""
+	unsigned error  // why the device could not be signed, or nil
+}
+
 // RecoveryKey returns the recovery key if Open created one, else "". The key is also
 // in the file recovery-key, mode 0600.
-func (m *Machine) RecoveryKey() string {
+func (m *signer) RecoveryKey() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.recovery
 }
 
-func (m *Machine) recoveryFile() string { return filepath.Join(m.cfg.Dir, "recovery-key") }
+func (m *signer) recoveryFile() string { return filepath.Join(m.cfg.Dir, "recovery-key") }
 
 // loadSeeds loads the private cross-signing keys, if we have them, into the machines.
-func (m *Machine) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine) error {
+func (m *core) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine) error {
 	text, err := m.db.meta(ctx, seedsKey)
 	if err != nil || text == "" {
 		return err
@@ -51,7 +59,7 @@ func (m *Machine) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine)
 	return nil
 }
 
-func (m *Machine) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCache) error {
+func (m *signer) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCache) error {
 	text, err := json.Marshal(crypto.CrossSigningSeeds{
 		MasterKey: keys.MasterKey.Seed(), SelfSigningKey: keys.SelfSigningKey.Seed(), UserSigningKey: keys.UserSigningKey.Seed(),
 	})
@@ -69,14 +77,14 @@ func (m *Machine) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCa
 var ErrPassword = errors.New("the homeserver requires the password (MATRIX_PASSWORD) for new cross-signing keys")
 
 // Unsigned returns why the last attempt to sign the device failed, or nil.
-func (m *Machine) Unsigned() error {
+func (m *signer) Unsigned() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.unsigned
 }
 
 // SignAgain repeats a failed attempt to sign the device. Unsigned has its result.
-func (m *Machine) SignAgain(ctx context.Context) error {
+func (m *signer) SignAgain(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unsigned == nil {
@@ -86,19 +94,15 @@ func (m *Machine) SignAgain(ctx context.Context) error {
 }
 
 // crossSign signs this device with the account's cross-signing key and creates that
-// key if the account has none. If that fails, messages still work: Verified reports
+// key if the account has none. If that fails, messages still work: Unsigned reports
 // the problem, and SignAgain or the next Open tries again. m.mu is held.
-func (m *Machine) crossSign(ctx context.Context) error {
+func (m *signer) crossSign(ctx context.Context) error {
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
-	if err := m.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
+	if err := m.people.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
 		return fmt.Errorf("fetch our own keys: %w", err)
 	}
-	_, signed, err := m.mach.GetOwnVerificationStatus(ctx)
-	if err != nil {
-		return fmt.Errorf("check our own keys: %w", err)
-	}
-	master, err := m.published(ctx)
+	master, signed, err := m.published(ctx)
 	switch mine := m.mach.CrossSigningKeys; {
 	case err != nil:
 	case mine != nil && mine.MasterKey.PublicKey() == master:
@@ -119,21 +123,22 @@ func (m *Machine) crossSign(ctx context.Context) error {
 }
 
 // published asks the homeserver for the account's public master key, "" if there is
-// none. The store cannot tell: it also has keys that were not published.
-func (m *Machine) published(ctx context.Context) (id.Ed25519, error) {
-	user := m.cfg.Client.UserID
+// none, and whether this device is signed. The store cannot tell: it also has keys that were not published, and signatures
+// that the homeserver forgot when the device was logged out.
+func (m *signer) published(ctx context.Context) (master id.Ed25519, signed bool, err error) {
+	user, device := m.cfg.Client.UserID, m.cfg.Client.DeviceID
 	resp, err := m.cfg.Client.QueryKeys(ctx, &mautrix.ReqQueryKeys{DeviceKeys: mautrix.DeviceKeysRequest{user: {}}})
 	if err != nil {
-		return "", fmt.Errorf("fetch our own keys: %w", err)
+		return "", false, fmt.Errorf("fetch our own keys: %w", err)
 	}
-	if _, ok := resp.DeviceKeys[user][m.cfg.Client.DeviceID]; !ok {
-		return "", errors.New("fetch our own keys: the homeserver does not list this device")
+	if _, ok := resp.DeviceKeys[user][device]; !ok {
+		return "", false, errors.New("fetch our own keys: the homeserver does not list this device")
 	}
-	master := resp.MasterKeys[user]
-	return master.FirstKey(), nil
+	keys := resp.MasterKeys[user]
+	return keys.FirstKey(), statusOf(resp, user, device).Signed, nil
 }
 
-func (m *Machine) signDevice(ctx context.Context) error {
+func (m *signer) signDevice(ctx context.Context) error {
 	if err := m.mach.SignOwnDevice(ctx, m.mach.OwnIdentity()); err != nil {
 		return fmt.Errorf("sign this device: %w", err)
 	}
@@ -145,7 +150,7 @@ func (m *Machine) signDevice(ctx context.Context) error {
 
 // makeKeys creates and publishes the account's cross-signing keys, or publishes those
 // that an earlier attempt created. Everything is on disk before it is published.
-func (m *Machine) makeKeys(ctx context.Context) error {
+func (m *signer) makeKeys(ctx context.Context) error {
 	if m.mach.CrossSigningKeys == nil {
 		if err := m.generate(ctx); err != nil {
 			return err
@@ -189,7 +194,7 @@ func approval(resp *mautrix.RespUserInteractive) string {
 }
 
 // authenticate answers a homeserver that asks for the password again.
-func (m *Machine) authenticate(resp *mautrix.RespUserInteractive) any {
+func (m *signer) authenticate(resp *mautrix.RespUserInteractive) any {
 	if m.cfg.Password == "" {
 		return nil
 	}
@@ -202,7 +207,7 @@ func (m *Machine) authenticate(resp *mautrix.RespUserInteractive) any {
 
 // generate creates cross-signing keys and a recovery key, and stores the former on the
 // homeserver, encrypted with the latter.
-func (m *Machine) generate(ctx context.Context) error {
+func (m *signer) generate(ctx context.Context) error {
 	key, err := m.mach.SSSS.GenerateAndUploadKey(ctx, "")
 	if err != nil {
 		return fmt.Errorf("create recovery key: %w", err)
@@ -227,7 +232,7 @@ func (m *Machine) generate(ctx context.Context) error {
 
 // recover fetches the account's existing cross-signing keys with the key in the file
 // recovery-key.
-func (m *Machine) recover(ctx context.Context) error {
+func (m *signer) recover(ctx context.Context) error {
 	text, err := os.ReadFile(m.recoveryFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("another program has created the account's cross-signing keys: put the account's recovery key into the file recovery-key and restart, or verify the device by hand")

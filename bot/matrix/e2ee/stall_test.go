@@ -152,8 +152,8 @@ func TestDeadServerStallsOneRoom(t *testing.T) {
 		if got := bob.reads(near, bot.say(near, words)); got != words {
 			t.Errorf("%s reads %q, want %q", bob.cli.UserID, got, words)
 		}
-		if status, err := bot.m.Verified(t.Context()); err != nil || !status.Signed {
-			t.Errorf("%+v, %v", status, err)
+		if err := bot.m.fetchDevices(t.Context(), []id.UserID{bot.cli.UserID}); err != nil {
+			t.Error(err)
 		}
 	}
 	back := d.gone(alice)
@@ -226,4 +226,25 @@ func TestDeadServerOfSender(t *testing.T) {
 	if got := bot.reads(room, message); got != "hello" {
 		t.Errorf("reads %q", got)
 	}
+}
+
+// A user whose homeserver has not answered for long can read what was said meanwhile.
+func TestDeadServerForLong(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	bot.reads(room, alice.say(room, "hello"))
+	users := []id.UserID{alice.cli.UserID}
+	for range 110 {
+		if err := bot.m.store.MarkTrackedUsersOutdated(t.Context(), users); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bot.m.stored(users, []byte(`{"device_keys":{},"failures":{"localhost":{}}}`), bot.changes(alice)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := alice.reads(room, bot.say(room, "for when you are back")); got != "for when you are back" {
+		t.Errorf("reads %q", got)
+	}
+	alice.second()
+	bot.knows(alice)
 }

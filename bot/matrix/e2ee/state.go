@@ -17,13 +17,19 @@ import (
 	wire "matrix-tui/state/event"
 )
 
+// members keeps the members of rooms, and how rooms are encrypted, up to date.
+type members struct {
+	*core
+	changes map[id.RoomID]int // how often a room's state has changed since the start; guarded by mu
+}
+
 // ProcessState processes the events of a room in a /sync, first those of `state`, then
 // those of `timeline`. It uses m.room.encryption, m.room.member and
 // m.room.history_visibility and ignores all others. gap says that the timeline is
 // limited: changes may be missing, so the next message fetches the members again. Do
 // not pass events that were fetched to fill the gap. When it returns without an error,
 // everything is on disk.
-func (m *Machine) ProcessState(ctx context.Context, room string, gap bool, events []wire.Event) error {
+func (m *members) ProcessState(ctx context.Context, room string, gap bool, events []wire.Event) error {
 	var states []wire.Event
 	for _, e := range events {
 		if e.StateKey == nil {
@@ -39,9 +45,7 @@ func (m *Machine) ProcessState(ctx context.Context, room string, gap bool, event
 	}
 	m.mu.Lock() // never change the readers of a message that is being encrypted
 	defer m.mu.Unlock()
-	if _, ok := m.moved[id.RoomID(room)]; ok {
-		m.moved[id.RoomID(room)] = true
-	}
+	m.changes[id.RoomID(room)]++
 	err := m.changeReaders(ctx, id.RoomID(room), func(ctx context.Context) error {
 		if gap {
 			if err := m.rooms.forget(ctx, id.RoomID(room)); err != nil {
@@ -61,7 +65,7 @@ func (m *Machine) ProcessState(ctx context.Context, room string, gap bool, event
 	return nil
 }
 
-func (m *Machine) processState(ctx context.Context, room id.RoomID, e wire.Event) error {
+func (m *members) processState(ctx context.Context, room id.RoomID, e wire.Event) error {
 	user, member, ok := e.Member()
 	switch {
 	case e.IsState(wire.TypeEncryption):
@@ -84,7 +88,7 @@ func (m *Machine) processState(ctx context.Context, room id.RoomID, e wire.Event
 
 // changeReaders runs change in one transaction. If that changes who can read the room,
 // our next message uses a new key.
-func (m *Machine) changeReaders(ctx context.Context, room id.RoomID, change func(context.Context) error) error {
+func (m *members) changeReaders(ctx context.Context, room id.RoomID, change func(context.Context) error) error {
 	return m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
 		before, err := m.rooms.readers(ctx, room)
 		if err != nil {
@@ -107,7 +111,7 @@ var errOtherEvent = errors.New("the homeserver returned another event")
 
 // IsEncrypted reports whether messages to a room must be encrypted. It asks the
 // homeserver once if that is not known. Encryption cannot be disabled.
-func (m *Machine) IsEncrypted(ctx context.Context, room string) (bool, error) {
+func (m *members) IsEncrypted(ctx context.Context, room string) (bool, error) {
 	c, known, err := m.rooms.how(ctx, id.RoomID(room))
 	if err != nil || known {
 		return c != nil, err
@@ -130,27 +134,26 @@ func (m *Machine) IsEncrypted(ctx context.Context, room string) (bool, error) {
 
 // KnownEncrypted reports whether a room is known to be encrypted, without asking the
 // homeserver.
-func (m *Machine) KnownEncrypted(ctx context.Context, room string) (bool, error) {
+func (m *members) KnownEncrypted(ctx context.Context, room string) (bool, error) {
 	return m.rooms.IsEncrypted(ctx, id.RoomID(room))
 }
 
 // learnMembers fetches a room's members and history visibility unless they are known.
-// m.mu is not held.
-func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
+// m.mu is not held. Stop ends it.
+func (m *members) learnMembers(ctx context.Context, room id.RoomID) error {
 	visibility, known, err := m.rooms.visibility(ctx, room)
 	if err != nil || known && visibility != "" {
 		return err
 	}
-	return wait(ctx, m.learns.start(&m.requests, []id.RoomID{room}, func([]id.RoomID) error {
-		ctx, cancel := context.WithTimeout(m.ctx, membersTime)
-		defer cancel()
-		for range 3 {
-			if stored, err := m.learn(ctx, room); stored || err != nil {
-				return err
-			}
+	ctx, cancel := context.WithTimeout(ctx, membersTime)
+	defer cancel()
+	defer context.AfterFunc(m.ctx, cancel)()
+	for range 3 {
+		if stored, err := m.learn(ctx, room); stored || err != nil {
+			return err
 		}
-		return fmt.Errorf("fetch members of %s: %w", room, errReaders)
-	}))
+	}
+	return fmt.Errorf("fetch members of %s: %w", room, errReaders)
 }
 
 // membersTime bounds the requests for a room's members: our homeserver may have to fetch
@@ -159,24 +162,21 @@ const membersTime = time.Minute
 
 // learn fetches and stores a room's members and history visibility, unless a sync has
 // changed them meanwhile.
-func (m *Machine) learn(ctx context.Context, room id.RoomID) (stored bool, err error) {
+func (m *members) learn(ctx context.Context, room id.RoomID) (stored bool, err error) {
 	m.mu.Lock()
-	m.moved[room] = false
-	cli := m.mach.Client
+	before, cli := m.changes[room], m.mach.Client
 	m.mu.Unlock()
-	visibility, members, err := fetchMembers(ctx, cli, room)
+	visibility, users, err := fetchMembers(ctx, cli, room)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	moved := m.moved[room]
-	delete(m.moved, room)
-	if err != nil || moved {
+	if err != nil || m.changes[room] != before {
 		return false, err
 	}
 	return true, m.changeReaders(ctx, room, func(ctx context.Context) error {
 		if err := m.rooms.setVisibility(ctx, room, visibility); err != nil {
 			return err
 		}
-		return m.rooms.setMembers(ctx, room, members)
+		return m.rooms.setMembers(ctx, room, users)
 	})
 }
 

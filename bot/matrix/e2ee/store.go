@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,54 +17,44 @@ import (
 // keyStore is mautrix's store with our own rules.
 type keyStore struct {
 	*crypto.SQLCryptoStore
+	*failures
 
 	pins id.UserID // our account if the devices of the first contact count (see pinned.go), else ""
-
-	mu     sync.Mutex
-	failed error                 // first failed write since begin, which mautrix would only log
-	wedged []id.SenderKey        // devices whose Olm session is broken
-	renew  map[id.SenderKey]bool // devices that are getting a new Olm session
 }
 
 func newKeyStore(db *database, device id.DeviceID) *keyStore {
-	return &keyStore{
-		SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle),
-		renew:          map[id.SenderKey]bool{},
-	}
+	return &keyStore{SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle), failures: &db.failures}
+}
+
+// failures holds the first failed statement since begin: mautrix only logs many of them. The query log notes all but
+// those that return one row, which the store notes itself.
+type failures struct {
+	failMu sync.Mutex
+	failed error
 }
 
 // begin forgets earlier failures.
-func (s *keyStore) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed = nil
+func (f *failures) begin() {
+	f.failMu.Lock()
+	defer f.failMu.Unlock()
+	f.failed = nil
 }
 
-// note records the error of a write for failure, and returns it.
-func (s *keyStore) note(err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed == nil {
-		s.failed = err
+// note records an error, if it is one, and returns it.
+func (f *failures) note(err error) error {
+	f.failMu.Lock()
+	defer f.failMu.Unlock()
+	if f.failed == nil {
+		f.failed = err
 	}
 	return err
 }
 
-// failure returns the error of the first failed write since begin, or nil.
-func (s *keyStore) failure() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failed
-}
-
-// PutAccount is part of crypto.Store.
-func (s *keyStore) PutAccount(ctx context.Context, account *crypto.OlmAccount) error {
-	return s.note(s.SQLCryptoStore.PutAccount(ctx, account))
-}
-
-// PutOlmHash is part of crypto.Store.
-func (s *keyStore) PutOlmHash(ctx context.Context, hash [32]byte, at time.Time) error {
-	return s.note(s.SQLCryptoStore.PutOlmHash(ctx, hash, at))
+// failure returns the first error since begin, or nil.
+func (f *failures) failure() error {
+	f.failMu.Lock()
+	defer f.failMu.Unlock()
+	return f.failed
 }
 
 // GetOlmHash is part of crypto.Store.
@@ -74,14 +63,13 @@ func (s *keyStore) GetOlmHash(ctx context.Context, hash [32]byte) (time.Time, er
 	return at, s.note(err)
 }
 
-// AddSession is part of crypto.Store.
-func (s *keyStore) AddSession(ctx context.Context, key id.SenderKey, session *crypto.OlmSession) error {
-	return s.note(s.SQLCryptoStore.AddSession(ctx, key, session))
-}
-
-// UpdateSession is part of crypto.Store.
-func (s *keyStore) UpdateSession(ctx context.Context, key id.SenderKey, session *crypto.OlmSession) error {
-	return s.note(s.SQLCryptoStore.UpdateSession(ctx, key, session))
+// GetGroupSession is part of crypto.Store.
+func (s *keyStore) GetGroupSession(ctx context.Context, room id.RoomID, name id.SessionID) (*crypto.InboundGroupSession, error) {
+	session, err := s.SQLCryptoStore.GetGroupSession(ctx, room, name)
+	if err != nil && !errors.Is(err, crypto.ErrGroupSessionWithheld) {
+		_ = s.note(err)
+	}
+	return session, err
 }
 
 // PutDevice is part of crypto.Store. It does not store that a device was verified:
@@ -98,7 +86,7 @@ func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Dev
 // deleted, so that its signatures would count for the other keys.
 func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[id.DeviceID]*id.Device) error {
 	kept := maps.Clone(devices)
-	return s.note(s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
+	return s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
 		for name, device := range devices {
 			one := *device
 			one.Trust = min(one.Trust, id.TrustStateUnset)
@@ -109,20 +97,15 @@ func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[i
 			}
 		}
 		return s.SQLCryptoStore.PutDevices(ctx, user, kept)
-	}))
+	})
 }
 
 // PutCrossSigningKey is part of crypto.Store.
 func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage id.CrossSigningUsage, key id.Ed25519) error {
-	if err := s.note(s.doubt(ctx, user, usage, key)); err != nil {
+	if err := s.doubt(ctx, user, usage, key); err != nil {
 		return err
 	}
-	return s.note(s.SQLCryptoStore.PutCrossSigningKey(ctx, user, usage, key))
-}
-
-// PutSignature is part of crypto.Store.
-func (s *keyStore) PutSignature(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID, by id.Ed25519, signature string) error {
-	return s.note(s.SQLCryptoStore.PutSignature(ctx, user, key, signer, by, signature))
+	return s.SQLCryptoStore.PutCrossSigningKey(ctx, user, usage, key)
 }
 
 // IsKeySignedBy is part of crypto.Store. For the same reason, our signature of a
@@ -136,23 +119,34 @@ func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed2
 	return err == nil && keys[id.XSUsageMaster].First == key, err
 }
 
+// MarkOutboundGroupSessionShared is part of crypto.Store. It leaves out a device without an Olm session, to which
+// mautrix 0.32 could not send the key: it marks that device as well, so that it may request the key. It gets it with a
+// later message instead: see reach.
+func (s *keyStore) MarkOutboundGroupSessionShared(ctx context.Context, user id.UserID, key id.IdentityKey, session id.SessionID) error {
+	if olm, err := s.GetLatestSession(ctx, key); err != nil || olm == nil {
+		return err
+	}
+	return s.SQLCryptoStore.MarkOutboundGroupSessionShared(ctx, user, key, session)
+}
+
+// IncrementTrackedUsersErrorCount is part of crypto.Store. It does nothing: after a hundred failures, mautrix 0.32 would
+// forget the devices of a user whose homeserver is dead, who could then not read what was said meanwhile. It would also
+// look for changes every three hours only: see askAgain.
+func (s *keyStore) IncrementTrackedUsersErrorCount(context.Context, []id.UserID) error { return nil }
+
 // PutGroupSession is part of crypto.Store. It keeps the stored key unless the new one
 // is better: a key sent again by somebody else must not replace the one that the
 // author sent, nor may a key that covers only later messages.
 //
 //lint:hides it writes the row itself
 func (s *keyStore) PutGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
-	return s.note(s.putGroupSession(ctx, session))
-}
-
-func (s *keyStore) putGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
 	var room id.RoomID
 	err := s.DB.QueryRow(ctx, "SELECT room_id FROM crypto_megolm_inbound_session WHERE session_id=$1 AND session IS NOT NULL", session.ID()).Scan(&room)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s.SQLCryptoStore.PutGroupSession(ctx, session)
 	}
 	if err != nil || room != session.RoomID {
-		return err
+		return s.note(err)
 	}
 	old, err := s.GetGroupSession(ctx, room, session.ID())
 	if err != nil || old != nil && !better(session, old) {
@@ -171,81 +165,13 @@ func better(session, old *crypto.InboundGroupSession) bool {
 	return same && session.Internal.FirstKnownIndex() < old.Internal.FirstKnownIndex()
 }
 
-// GetNewestSessionCreationTS is part of crypto.Store. mautrix calls it in a goroutine
-// when a device's messages cannot be decrypted, to decide whether to create a new Olm
-// session. We record the device and decline; AfterCommit creates the session.
-func (s *keyStore) GetNewestSessionCreationTS(ctx context.Context, key id.SenderKey) (time.Time, error) {
-	made, err := s.SQLCryptoStore.GetNewestSessionCreationTS(ctx, key)
-	if err != nil || time.Since(made) < crypto.MinUnwedgeInterval {
-		return made, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.wedged) < 100 && !slices.Contains(s.wedged, key) {
-		s.wedged = append(s.wedged, key)
-	}
-	return time.Now(), nil
-}
-
-// HasSession is part of crypto.Store. It returns false once for a device that is to
-// get a new Olm session, when there is a one-time key for one.
-func (s *keyStore) HasSession(ctx context.Context, key id.SenderKey) bool {
-	if a, ok := ctx.Value(answersKey{}).(answers); ok && a.claim == nil {
-		return s.SQLCryptoStore.HasSession(ctx, key)
-	}
-	s.mu.Lock()
-	renew := s.renew[key]
-	delete(s.renew, key)
-	s.mu.Unlock()
-	return !renew && s.SQLCryptoStore.HasSession(ctx, key)
-}
-
-// lacks reports whether a device needs an Olm session. Unlike HasSession it changes
-// nothing.
-func (s *keyStore) lacks(ctx context.Context, key id.SenderKey) (bool, error) {
-	s.mu.Lock()
-	renew := s.renew[key]
-	s.mu.Unlock()
-	if renew {
-		return true, nil
-	}
-	session, err := s.GetLatestSession(ctx, key)
+// lacks reports whether we have no Olm session with a device.
+func (s *keyStore) lacks(ctx context.Context, device *id.Device) (bool, error) {
+	session, err := s.GetLatestSession(ctx, device.IdentityKey)
 	if err != nil {
 		return false, fmt.Errorf("look up session with a device: %w", err)
 	}
 	return session == nil, nil
-}
-
-// broken removes and returns the next device whose Olm session is broken.
-func (s *keyStore) broken() (key id.SenderKey, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.wedged) == 0 {
-		return "", false
-	}
-	key, s.wedged = s.wedged[0], s.wedged[1:]
-	return key, true
-}
-
-// repair makes a device need a new Olm session.
-func (s *keyStore) repair(key id.SenderKey) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.renew[key] = true
-}
-
-// owner returns the device with an identity key, or nil if there is none or if several
-// users claim it.
-func (s *keyStore) owner(ctx context.Context, key id.SenderKey) (*id.Device, error) {
-	rows, err := s.DB.Query(ctx, "SELECT user_id FROM crypto_device WHERE identity_key=$1 AND deleted=false", key)
-	users, err := dbutil.NewRowIterWithError(rows, dbutil.ScanSingleColumn[id.UserID], err).AsList()
-	if err != nil {
-		return nil, fmt.Errorf("find device by key: %w", err)
-	}
-	if len(users) != 1 {
-		return nil, nil
-	}
-	return s.FindDeviceByKey(ctx, users[0], key)
 }
 
 // tracked returns the users whose devices we track.

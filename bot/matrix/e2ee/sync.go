@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
@@ -21,7 +23,6 @@ type Sync struct {
 	} `json:"to_device"`
 	DeviceLists struct {
 		Changed []id.UserID `json:"changed"`
-		Left    []id.UserID `json:"left"`
 	} `json:"device_lists"`
 	OneTimeKeys  map[string]int `json:"device_one_time_keys_count"`
 	FallbackKeys []string       `json:"device_unused_fallback_key_types"`
@@ -53,9 +54,8 @@ func (m *Machine) ProcessSync(ctx context.Context, s Sync, initial bool) error {
 // AfterCommit uploads the one-time and fallback keys that the homeserver needs
 // according to a /sync, and repairs Olm sessions. Call it after the batch is
 // committed: if the state could still be rolled back, the private half of an uploaded
-// key, or the ratchet step of a sent one, might be lost. For the same reason key
-// requests wait for the first AfterCommit; later ones are answered by ProcessSync,
-// because answering twice is harmless and not answering is not.
+// key, or the ratchet step of a sent one, might be lost. For the same reason it is what
+// answers key requests.
 func (m *Machine) AfterCommit(ctx context.Context, s Sync) {
 	if m.deviceless() {
 		return
@@ -63,9 +63,8 @@ func (m *Machine) AfterCommit(ctx context.Context, s Sync) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ctx = m.log.WithContext(ctx)
-	m.committed = true
 	for _, e := range m.asking {
-		m.guard("request for a key", func() { m.processToDevice(ctx, e) })
+		m.guard("request for a key", func() { m.answerAsking(ctx, e) })
 	}
 	m.asking = nil
 	m.repairSessions(ctx)
@@ -89,10 +88,7 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 		return nil, fmt.Errorf("record changed devices: %w", err)
 	}
 	for _, user := range changed {
-		delete(m.asked, user) // fetch them again at once
-		if _, ok := m.changed[user]; ok {
-			m.changed[user] = true
-		}
+		m.hasChanged(user)
 	}
 	var olm, others []*event.Event
 	for _, raw := range s.ToDevice.Events {
@@ -105,6 +101,7 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 			others = append(others, e)
 		}
 	}
+	clear(m.came)
 	inner, err := m.processOlm(ctx, olm)
 	if err != nil {
 		return nil, err
@@ -114,8 +111,7 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 		m.guard("to-device event", func() { m.processToDevice(ctx, e) })
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
-	m.missing.changed(changed)
-	return m.missing.take(), nil
+	return m.missing.among(m.came, changed), nil
 }
 
 func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
@@ -133,8 +129,7 @@ func (m *Machine) processOlm(ctx context.Context, events []*event.Event) (inner 
 	if len(events) == 0 {
 		return nil, nil
 	}
-	m.missing.begin()
-	m.store.begin()
+	m.db.begin()
 	err = m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
 		for _, e := range events {
 			m.guard("encrypted to-device event", func() {
@@ -143,21 +138,13 @@ func (m *Machine) processOlm(ctx context.Context, events []*event.Event) (inner 
 				}
 			})
 		}
-		return errors.Join(m.store.failure(), ctx.Err())
+		return errors.Join(m.db.failure(), ctx.Err())
 	})
 	if err == nil {
 		return inner, nil
 	}
-	m.missing.begin()
 	m.reload(ctx)
 	return nil, fmt.Errorf("store keys: %w", err)
-}
-
-// reload loads the machine from disk after a rollback.
-func (m *Machine) reload(ctx context.Context) {
-	if err := m.load(context.WithoutCancel(ctx)); err != nil {
-		m.log.Error().Err(err).Msg("cannot read crypto.db")
-	}
 }
 
 // processToDevice processes a to-device event that contains no key. It may make
@@ -165,51 +152,93 @@ func (m *Machine) reload(ctx context.Context) {
 func (m *Machine) processToDevice(ctx context.Context, e *event.Event) {
 	switch content := e.Content.Parsed.(type) {
 	case *event.RoomKeyRequestEventContent, *event.SecretRequestEventContent:
-		if !m.committed {
-			m.asking = append(m.asking, e)
-		} else if request, ok := content.(*event.RoomKeyRequestEventContent); ok {
-			m.answerRequest(ctx, e.Sender, request)
-		} else {
-			m.mach.HandleToDeviceEvent(ctx, e)
-		}
+		m.asking = append(m.asking, e)
 	case *event.RoomKeyWithheldEventContent:
 		m.mach.HandleToDeviceEvent(ctx, e)
-		m.missing.arrived(Key{content.RoomID.String(), content.SessionID.String()})
+		m.came[Key{content.RoomID.String(), content.SessionID.String()}] = true
 	default:
 		m.verify.take(ctx, e)
 	}
 }
 
-// guard recovers from panics that received data causes in a library.
-func (m *Machine) guard(what string, f func()) {
-	defer func() {
-		if r := recover(); r != nil {
-			m.log.Error().Interface("panic", r).Str("what", what).Msg("ignoring an event that caused a panic")
-		}
-	}()
-	f()
+// wedged is a device whose messages we cannot decrypt: its Olm session is broken.
+type wedged struct {
+	user id.UserID
+	key  id.SenderKey
 }
 
+// maxWedged is the maximum number of broken Olm sessions that are remembered.
+const maxWedged = 100
+
 // repairSessions creates new Olm sessions with devices whose messages we cannot
-// decrypt, at most ten per sync, in the background.
+// decrypt, at most ten per sync, in the background. m.mu is held.
 func (m *Machine) repairSessions(ctx context.Context) {
-	for range 10 {
-		key, ok := m.store.broken()
-		if !ok {
-			return
+	now := m.wedged[:min(10, len(m.wedged))]
+	m.wedged = slices.Clone(m.wedged[len(now):])
+	for _, one := range now {
+		made, err := m.store.GetNewestSessionCreationTS(ctx, one.key)
+		if err == nil && time.Since(made) < crypto.MinUnwedgeInterval {
+			continue
 		}
-		device, err := m.store.owner(ctx, key)
+		var device *id.Device
+		if err == nil {
+			device, err = m.store.FindDeviceByKey(ctx, one.user, one.key)
+		}
 		if err != nil {
 			m.log.Warn().Err(err).Msg("cannot find a device without a session")
 		}
 		if err != nil || device == nil {
 			continue
 		}
-		m.store.repair(key)
 		m.later(device, func(ctx context.Context) {
 			if err := m.mach.SendEncryptedToDevice(ctx, device, event.ToDeviceDummy, event.Content{}); err != nil {
 				m.log.Warn().Err(err).Msg("cannot create a new session with a device")
 			}
 		})
+	}
+}
+
+// later creates an Olm session with a device in the background and then calls f, which
+// may send to it. m.mu is held then.
+func (m *Machine) later(device *id.Device, f func(context.Context)) {
+	m.requests.Go(func() {
+		if err := m.meet(m.ctx, []*id.Device{device}); err != nil {
+			if m.NoteDamage(err); m.ctx.Err() == nil {
+				m.log.Warn().Err(err).Msg("cannot create a session with a device")
+			}
+			return
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.ctx.Err() == nil {
+			m.guard("message to a device", func() { f(withoutRequests(m.ctx)) })
+		}
+	})
+}
+
+// answerAsking answers a request for a key or a secret. m.mu is held.
+func (m *Machine) answerAsking(ctx context.Context, e *event.Event) {
+	if request, ok := e.Content.Parsed.(*event.RoomKeyRequestEventContent); ok {
+		m.answerRequest(ctx, e.Sender, request)
+	} else {
+		m.mach.HandleToDeviceEvent(ctx, e)
+	}
+}
+
+// answerRequest sends a key again to a device that it was sent to before. It answers
+// only known and trusted devices and fetches none, so that a stranger cannot make us
+// send requests. m.mu is held.
+func (m *Machine) answerRequest(ctx context.Context, user id.UserID, request *event.RoomKeyRequestEventContent) {
+	device, err := m.store.GetDevice(ctx, user, request.RequestingDeviceID)
+	if err != nil || device == nil {
+		return
+	}
+	if yes, err := m.trusts(ctx, m.mach, device); err != nil || !yes {
+		return
+	}
+	if lacks, err := m.store.lacks(ctx, device); err == nil && lacks {
+		m.later(device, func(ctx context.Context) { m.mach.HandleRoomKeyRequest(ctx, user, request) })
+	} else if err == nil {
+		m.mach.HandleRoomKeyRequest(withoutRequests(ctx), user, request)
 	}
 }

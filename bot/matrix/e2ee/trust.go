@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/id"
@@ -50,7 +49,7 @@ func (e *UntrustedDeviceError) Error() string {
 
 // applyRule deletes the outgoing room keys if the setting has changed, because devices
 // that are no longer trusted may have them. m.mu is held.
-func (m *Machine) applyRule(ctx context.Context) error {
+func (m *core) applyRule(ctx context.Context) error {
 	before, err := m.db.meta(ctx, "devices")
 	if err != nil {
 		return fmt.Errorf("read crypto.db: %w", err)
@@ -68,7 +67,7 @@ func (m *Machine) applyRule(ctx context.Context) error {
 
 // trusts reports whether a device may get room keys and speak for its user. machine is
 // m.mach if m.mu is held, m.reader if m.readMu is held.
-func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device *id.Device) (bool, error) {
+func (m *core) trusts(ctx context.Context, machine *crypto.OlmMachine, device *id.Device) (bool, error) {
 	own := device.UserID == m.cfg.Client.UserID && device.SigningKey == machine.GetAccount().SigningKey()
 	if m.cfg.Devices == AllDevices || own {
 		return true, nil
@@ -83,10 +82,10 @@ func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device
 // verified returns Verified if the users' trusted identities have signed these trusted devices,
 // else Decrypted. A pinned device counts only while its user has no such identity. It fetches the
 // devices of a user again whose signature may be new.
-func (m *Machine) verified(ctx context.Context, devices ...*id.Device) (wire.Encryption, error) {
+func (m *decrypter) verified(ctx context.Context, devices ...*id.Device) (wire.Encryption, error) {
 	for _, device := range devices {
 		signed, err := m.isSigned(ctx, device)
-		if err == nil && !signed && m.refreshUser(ctx, device.UserID) == nil {
+		if err == nil && !signed && m.people.refreshUser(ctx, device.UserID) == nil {
 			signed, err = m.isSigned(ctx, device)
 		}
 		if err != nil {
@@ -100,7 +99,7 @@ func (m *Machine) verified(ctx context.Context, devices ...*id.Device) (wire.Enc
 }
 
 // isSigned reports whether the device's user has a trusted identity that has signed it.
-func (m *Machine) isSigned(ctx context.Context, device *id.Device) (bool, error) {
+func (m *core) isSigned(ctx context.Context, device *id.Device) (bool, error) {
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
 	trust, err := m.reader.ResolveTrustContext(m.log.WithContext(ctx), device)
@@ -112,7 +111,7 @@ func (m *Machine) isSigned(ctx context.Context, device *id.Device) (bool, error)
 
 // HasIdentity reports whether one of the users has a cross-signing identity that is trusted. It
 // asks only crypto.db, which knows the people in encrypted rooms.
-func (m *Machine) HasIdentity(ctx context.Context, users []string) (bool, error) {
+func (m *core) HasIdentity(ctx context.Context, users []string) (bool, error) {
 	for _, user := range users {
 		keys, err := m.keys().GetCrossSigningKeys(ctx, id.UserID(user))
 		if err != nil {
@@ -127,7 +126,7 @@ func (m *Machine) HasIdentity(ctx context.Context, users []string) (bool, error)
 
 // requireTrust returns nil if a sender's device is trusted, else *UntrustedDeviceError.
 // Before it refuses, it fetches the user's keys, which may be out of date.
-func (m *Machine) requireTrust(ctx context.Context, device *id.Device, key Key) error {
+func (m *decrypter) requireTrust(ctx context.Context, device *id.Device, key Key) error {
 	trusts := func() (bool, error) {
 		m.readMu.Lock()
 		defer m.readMu.Unlock()
@@ -137,7 +136,7 @@ func (m *Machine) requireTrust(ctx context.Context, device *id.Device, key Key) 
 	if err != nil || trusted {
 		return err
 	}
-	if err := m.refreshUser(ctx, device.UserID); err != nil {
+	if err := m.people.refreshUser(ctx, device.UserID); err != nil {
 		return err
 	}
 	if trusted, err = trusts(); err != nil || trusted {
@@ -151,7 +150,7 @@ func (m *Machine) requireTrust(ctx context.Context, device *id.Device, key Key) 
 }
 
 // distrust returns why a user's device is not trusted.
-func (m *Machine) distrust(ctx context.Context, user id.UserID) (Distrust, error) {
+func (m *core) distrust(ctx context.Context, user id.UserID) (Distrust, error) {
 	keys, err := m.keys().GetCrossSigningKeys(ctx, user)
 	if err != nil {
 		return "", fmt.Errorf("read identity of %s: %w", user, err)
@@ -174,37 +173,8 @@ func waits(err error) bool {
 	return errors.As(err, new(*NoKeyError)) || errors.As(err, new(*UntrustedDeviceError))
 }
 
-// fetchKeys fetches the devices and identities of users. If a user's trusted devices
-// have changed, the user's rooms get new keys. m.mu is held.
-func (m *Machine) fetchKeys(ctx context.Context, users []id.UserID) error {
-	before := make([]map[id.DeviceID]bool, len(users))
-	for i, user := range users {
-		var err error
-		if before[i], err = m.trustedDevices(ctx, user); err != nil {
-			return err
-		}
-	}
-	if _, err := m.mach.FetchKeys(ctx, users, true); err != nil {
-		return fmt.Errorf("fetch devices: %w", err)
-	}
-	for i, user := range users {
-		if user != m.cfg.Client.UserID {
-			if err := m.store.pin(ctx, user); err != nil {
-				return err
-			}
-		}
-		after, err := m.trustedDevices(ctx, user)
-		if err != nil {
-			return err
-		}
-		if !maps.Equal(before[i], after) {
-			m.mach.OnDevicesChanged(ctx, user)
-		}
-	}
-	return nil
-}
-
-func (m *Machine) trustedDevices(ctx context.Context, user id.UserID) (map[id.DeviceID]bool, error) {
+// trustedDevices returns those of a user's devices that are trusted. m.mu is held.
+func (m *core) trustedDevices(ctx context.Context, user id.UserID) (map[id.DeviceID]bool, error) {
 	devices, err := m.store.GetDevices(ctx, user)
 	if err != nil {
 		return nil, fmt.Errorf("list devices of %s: %w", user, err)
@@ -224,19 +194,19 @@ func (m *Machine) trustedDevices(ctx context.Context, user id.UserID) (map[id.De
 
 // Unverified reports whether a room is encrypted and members other than us have devices that
 // do not get its keys. It fetches what it does not know.
-func (m *Machine) Unverified(ctx context.Context, room string) (bool, error) {
-	encrypted, err := m.IsEncrypted(ctx, room)
+func (m *sender) Unverified(ctx context.Context, room string) (bool, error) {
+	encrypted, err := m.members.IsEncrypted(ctx, room)
 	if err != nil || !encrypted || m.deviceless() {
 		return false, err
 	}
-	if err := m.learnMembers(ctx, id.RoomID(room)); err != nil {
+	if err := m.members.learnMembers(ctx, id.RoomID(room)); err != nil {
 		return false, err
 	}
 	users, err := m.rooms.readers(ctx, id.RoomID(room))
 	if err != nil {
 		return false, err
 	}
-	if err := m.refreshDevices(ctx, users); err != nil {
+	if err := m.people.refreshDevices(ctx, users); err != nil {
 		return false, err
 	}
 	m.mu.Lock()

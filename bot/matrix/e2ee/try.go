@@ -8,7 +8,7 @@ import (
 // Try opens a copy of the directory, migrates crypto.db to this release's schema and
 // loads the keys, as Open does. It makes no requests.
 func Try(ctx context.Context, cfg Config) (err error) {
-	m := &Machine{cfg: cfg, log: cfg.Log}
+	m := newMachine(ctx, cfg)
 	if m.db, err = openDatabase(ctx, cfg.Dir); err != nil {
 		return fmt.Errorf("try encryption: %w", err)
 	}
