@@ -23,7 +23,8 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
-	"bot":                 {"agent", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/execution", "workspace"},
+	"agent/gemini":        {},
+	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
 	"bot/api":             {"bot", "state/execution"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
@@ -42,8 +43,8 @@ var arrows = map[string][]string{
 	"bot/keyring":         {"bot/matrix/e2ee"},
 	"bot/metrics":         {"agent", "state"},
 	"bot/policy":          {},
-	"bot/task":            {"agent", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/execution", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
-	"bot/models":          {"sandbox/gateway/gemini"},
+	"bot/task":            {"agent", "agent/gemini", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/models":          {"agent/gemini"},
 	"bot/queue":           {},
 	"bot/recall/embed":    {"state/memory"},
 	"bot/recall":          {"bot/text", "sandbox", "state", "state/execution", "state/memory", "workspace"},
@@ -56,12 +57,12 @@ var arrows = map[string][]string{
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/soak":            {"agent/agenttest", "bot/bottest", "bot/bottest/person"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/models", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/memory"},
+	"cmd/matrix-tui":      {"agent", "agent/gemini", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/models", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "state", "state/memory"},
 	"cmd/scripted-model":  {"agent/agenttest"},
 	"deploy/release":      {"state"},
 	"sandbox":             {"sandbox/boxinit"},
 	"sandbox/boxinit":     {},
-	"sandbox/gateway":     {"sandbox/gateway/gemini"},
+	"sandbox/gateway":     {"agent/gemini"},
 	"sandbox/sandboxtest": {"sandbox"},
 	"state":               {"state/pages"},
 	"state/archive":       {},
@@ -79,7 +80,6 @@ var arrows = map[string][]string{
 	"workspace":           {},
 
 	"bot/bottest/oauthserver": {},
-	"sandbox/gateway/gemini":  {},
 }
 
 // leaves are the packages that every other one may import. They import nothing of
