@@ -105,6 +105,7 @@ func TestStopRunWithoutProcesses(t *testing.T) {
 	if err := container.StopRun(t.Context(), "bomb"); err != nil {
 		t.Fatal(err)
 	}
+	until(t, "what has ended is reaped", func() bool { return counted(t, container) < spec.PIDs/2 })
 	if got := sleepers(t, container); len(got) != 0 {
 		t.Errorf("%d still sleep", len(got))
 	}
