@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"matrix-tui/state/clean"
 )
 
 // MaxOptions is how many options of a question can be selected by reaction.
@@ -115,4 +118,9 @@ func keyAt(first string, i int) string {
 		return "🔟"
 	}
 	return labelAt(first, i) + "\uFE0F\u20E3"
+}
+
+// short cuts a text to n bytes of valid UTF-8.
+func short(s string, n int) string {
+	return clean.Cut(strings.ToValidUTF8(clean.Clip(s, n+utf8.UTFMax), "\uFFFD"), n)
 }

@@ -3,8 +3,8 @@ package agent
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"regexp"
 	"strings"
@@ -59,11 +59,12 @@ func TestRealStopWhileStarting(t *testing.T) {
 	r.podman.Offer(r.spec.Room, ours, "")
 	asked := make(chan struct{})
 	go func() {
-		requests := json.NewDecoder(theirs)
-		_ = requests.Decode(new(json.RawMessage))
-		theirs.Write([]byte("\x01\x00\x00\x00\x03{}\n"))
-		_ = requests.Decode(new(json.RawMessage))
+		one := make([]byte, 1)
+		_, _ = io.ReadFull(theirs, one)
+		_, _ = theirs.Write(one)
+		_, _ = io.ReadFull(theirs, one) // of the request
 		close(asked)
+		_, _ = io.Copy(io.Discard, theirs)
 	}()
 	stop := make(chan struct{})
 	go func() { <-asked; close(stop) }()

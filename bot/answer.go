@@ -10,6 +10,7 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/sentence"
 )
 
@@ -87,7 +88,7 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 	if rest, named := policy.AfterName(text, r.bot.UserID(), r.bot.name()); named && question.Grants() {
 		text = rest
 	}
-	given := agent.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
+	given := execution.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
 	if row.Spoken() {
 		given.Event = row.ID
 		edited, err := r.editOf(ctx, row)
@@ -112,9 +113,9 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 		return r.tell(ctx, row, said)
 	}
 	t, err := r.resume(ctx, key, given, len(rec.Answers)+1, row.ID)
-	var over *agent.TransitionError
+	var over *execution.TransitionError
 	switch {
-	case errors.Is(err, agent.ErrLimit):
+	case errors.Is(err, execution.ErrLimit):
 		return r.tell(ctx, row, sentence.Text(err)+" I am still waiting for an answer.")
 	case errors.As(err, &over):
 		return r.tooLate(ctx, row, t.Row(), isLate)
@@ -126,7 +127,7 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 const editApproves = "An edit cannot say yes to this. Send your answer as a new message."
 
 // resume stores an answer and continues the task: see [task.Env.Resume].
-func (r *room) resume(ctx context.Context, key string, given agent.Answer, number int, closes ...string) (*task.Task, error) {
+func (r *room) resume(ctx context.Context, key string, given execution.Answer, number int, closes ...string) (*task.Task, error) {
 	t, err := r.env.Resume(ctx, key, given, number, r.busy, closes...)
 	if err != nil {
 		return t, err

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/sentence"
 )
 
@@ -156,7 +156,7 @@ func (r *room) enqueueEdited(ctx context.Context, row state.Event, now event.Mes
 	}
 	original.Body.Message = &now
 	rec, err := taskFrom(original)
-	if errors.Is(err, agent.ErrLimit) {
+	if errors.Is(err, execution.ErrLimit) {
 		return r.tell(ctx, row, sentence.Text(err))
 	}
 	if err != nil {
@@ -264,7 +264,7 @@ func (r *room) amend(ctx context.Context, row state.Event, t *task.Task, edited,
 			return r.tell(ctx, row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")
 		}
 		err := t.Amend(ctx, edited, text)
-		if errors.Is(err, agent.ErrLimit) {
+		if errors.Is(err, execution.ErrLimit) {
 			return r.tell(ctx, row, sentence.Text(err)+" Your first answer stands.")
 		}
 		if err != nil {

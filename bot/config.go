@@ -75,7 +75,7 @@ type Parts struct {
 	Store       *state.Store
 	Journal     *state.Journal
 	Transcripts *state.Transcripts
-	Podman      *sandbox.Podman
+	Podman      sandbox.Engine
 	Gateway     *gateway.Gateway
 	Models      *models.Models
 	Agent       task.Agent

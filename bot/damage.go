@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/alert"
+	"matrix-tui/state/execution"
 )
 
 // tellSalvage tells the owners what was saved from a damaged journal. It first restores
@@ -37,7 +37,7 @@ func (b *Bot) answeredIn(room string) (events []string) {
 		}
 	}
 	for _, raw := range b.Store.Executions(room) {
-		var e agent.Execution
+		var e execution.Execution
 		if json.Unmarshal(raw, &e) == nil && e.TaskEvent != "" {
 			events = append(events, e.TaskEvent)
 		}

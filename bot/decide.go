@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/sentence"
 )
 
@@ -103,7 +103,7 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 		m, _ := row.Message()
 		rec.Text, rec.HasFile, rec.ReplyTo = taskText(m), false, ""
 	}
-	if errors.Is(err, agent.ErrLimit) {
+	if errors.Is(err, execution.ErrLimit) {
 		return r.tell(ctx, row, sentence.Text(err))
 	}
 	if err == nil && !compact {

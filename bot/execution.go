@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // resumeWaiting resumes waiting for answers to the questions that were open before
@@ -51,7 +51,7 @@ const lost = "I lost track of this task because my journal was damaged or replac
 // known to wait for an answer.
 func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 	for _, raw := range b.Store.Unfinished() {
-		var e agent.Execution
+		var e execution.Execution
 		if err := json.Unmarshal(raw, &e); err != nil {
 			b.log.Warn().Err(err).Msg("cannot parse an execution in state.json")
 			continue
@@ -66,7 +66,7 @@ func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 		if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("look up execution %s: %w", e.ID, err)
 		}
-		if e.State == agent.Pending {
+		if e.State == execution.Pending {
 			_ = e.Start(time.Now())
 		}
 		if err := e.Fail(lost, time.Now()); err != nil {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/text"
-	"matrix-tui/sandbox/gateway/gemini"
 	"matrix-tui/state"
 )
 

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/sentence"
 )
 
@@ -43,7 +43,7 @@ func executeEvent(id string) string { return "$" + typeExecute + "-" + id }
 
 // Execute queues a task as if it had been written in the room and returns its
 // pending execution. It returns ErrNoRoom if the bot is not in the room, and
-// agent.ErrLimit if the task is too large.
+// execution.ErrLimit if the task is too large.
 func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error) {
 	if !b.isOpen.Load() {
 		return nil, errStarting
@@ -114,8 +114,8 @@ type Reply struct {
 }
 
 // Resume answers the question of an execution and returns the execution. It returns
-// ErrNoExecution for an unknown ID, an *agent.TransitionError if the execution is not
-// waiting for that answer, and agent.ErrLimit for an answer that is empty or too long.
+// ErrNoExecution for an unknown ID, an *execution.TransitionError if the execution is not
+// waiting for that answer, and execution.ErrLimit for an answer that is empty or too long.
 func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessage, error) {
 	if !b.isOpen.Load() {
 		return nil, errStarting
@@ -126,16 +126,16 @@ func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessa
 	}
 	rec, err := b.Journal.TaskByExecution(ctx, id)
 	if errors.Is(err, state.ErrNotFound) { // finished long ago and purged from the journal
-		var e agent.Execution
+		var e execution.Execution
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return nil, fmt.Errorf("read execution %s: %w", id, err)
 		}
-		return nil, &agent.TransitionError{ID: id, From: e.State, To: agent.Running}
+		return nil, &execution.TransitionError{ID: id, From: e.State, To: execution.Running}
 	}
 	if err != nil {
 		return nil, err
 	}
-	given := agent.Answer{Answer: strings.TrimSpace(reply.Answer)}
+	given := execution.Answer{Answer: strings.TrimSpace(reply.Answer)}
 	if reply.Key != "" {
 		given.Key = task.Hash(reply.Key)
 	}

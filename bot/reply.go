@@ -71,7 +71,7 @@ func (r *room) inThread(ctx context.Context, row state.Event) (*state.Task, erro
 	return nil, nil
 }
 
-// taskFrom returns the task that a message asks for, or agent.ErrLimit if it is too
+// taskFrom returns the task that a message asks for, or execution.ErrLimit if it is too
 // large.
 func taskFrom(row state.Event) (state.Task, error) {
 	m, _ := row.Message()

@@ -35,8 +35,8 @@ type process struct {
 	stdout, stderr io.Writer
 }
 
-// errLost means that the attach ended before the command did.
-var errLost = fmt.Errorf("attach was interrupted: %w", ErrUnreachable)
+// errLost means that the connection to a container ended before the command or the operation did.
+var errLost = fmt.Errorf("the connection to the container was lost: %w", ErrUnreachable)
 
 // attach runs a command in a container and returns its exit code. It uses its own
 // connection because the bindings' ExecStartAndAttach replaces the shared client's

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"strconv"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
+
+	"matrix-tui/sandbox/boxinit"
 )
 
 // benchSpec is a container of the product's image, if that exists.
@@ -86,10 +87,6 @@ func firstCommand(b *testing.B, spec Spec, profile string) time.Duration {
 		b.Fatal(err)
 	}
 	run := RunSpec{ID: "r", Argv: []string{"true"}}
-	request, err := json.Marshal(run)
-	if err != nil {
-		b.Fatal(err)
-	}
 	e := ensuring{Podman: p, spec: spec}
 	e.spec.Name = NameFor(spec.Room) + "-bench"
 	defer sweep(b, p, spec.Room+"-bench", e.spec.Name)
@@ -119,7 +116,8 @@ func firstCommand(b *testing.B, spec Spec, profile string) time.Duration {
 	if profile == ourProfile {
 		_, err = container.StartRun(ctx, run)
 	} else {
-		_, err = container.command(ctx, "start run", request, "run")
+		container.strength = ""
+		_, err = container.short(ctx, "start run", boxinit.Request{Op: boxinit.OpRun, Run: &run}, nil)
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -84,6 +84,7 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	err := containers.Start(e.with(ctx), data.ID, nil)
 	if err == nil {
 		e.container.Started = true
+		e.offers.expect(e.spec.Room)
 		return nil
 	}
 	err = explain(err, "start container", e.spec.Name)

@@ -6,10 +6,9 @@
 // What the room keeps, /workspace and /root, is in named volumes, so a container
 // can be removed and created again without loss.
 //
-// Commands and runs in a container share a process there, `boxinit attend`, which
-// carries out one request after the other and ends 30 seconds after the last:
-// a podman exec for each would take longer than most commands. It serves a
-// connection that the container offers ([Podman.Offer]), or else a podman exec.
+// What the bot wants in a container (a run, a command, a file) is an operation. Each
+// has a connection that the container has offered ([Podman.Offer]); if it offers none,
+// a podman exec finds out why.
 //
 // The package talks to podman's service over its unix socket, and is the only
 // importer of podman. It never runs the podman command, never touches a volume's

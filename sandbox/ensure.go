@@ -10,6 +10,7 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 
+	"matrix-tui/sandbox/boxinit"
 	"matrix-tui/state/retry"
 )
 
@@ -25,6 +26,7 @@ type Container struct {
 
 	podman   *Podman
 	strength string // what boxinit verifies; "" = an earlier version created the container
+	old      bool   // its boxinit speaks another protocol
 	misfit   error  // why its runtime or its limits are not those of the spec
 	init     string // the path of boxinit in it
 }
@@ -111,7 +113,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	}
 	e.container.ID, e.container.strength = data.ID, data.Config.Labels[labelStrength]
 	e.container.init, e.container.misfit = initOf(data), cmp.Or(e.spec.under(data), e.spec.limited(data))
-	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil || !verifiesMounts(e.container.strength) ||
+	e.container.old = data.Config.Labels[labelOperations] != boxinit.OperationPath
+	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil || e.container.old ||
 		e.container.init != initMount && e.spec.Inits != "" && executable(e.spec.Inits)
 	if stale, err := e.stale(ctx, data); err != nil {
 		return false, err
@@ -207,4 +210,52 @@ func owned(data *define.InspectContainerData, room string) error {
 		return fmt.Errorf("container %s is labelled for room %q: %w", data.Name, label, errForeign)
 	}
 	return nil
+}
+
+// ensured is what an Ensure has returned, and for which spec.
+type ensured struct {
+	container Container
+	spec      string
+}
+
+// answering returns the container of the last Ensure if it still answers on a connection that needs no podman: then it has
+// not been replaced.
+func (e *ensuring) answering(ctx context.Context) *Container {
+	kept, _ := e.ensured.Load(e.spec.Name)
+	last, ok := kept.(ensured)
+	if !ok || last.spec != e.spec.identity() {
+		return nil
+	}
+	conn := e.offers.take(ctx, e.spec.Room)
+	if conn == nil {
+		return nil
+	}
+	conn.Close()
+	known := last.container
+	known.Created, known.Started = false, false
+	return &known
+}
+
+// podmanAnswers is how long podman may take to answer while there is another way to the container.
+const podmanAnswers = time.Second
+
+// ask lets podman answer a question about the container. If podman takes long, and the container is one that was ensured
+// before, the error is ErrUnreachable: the container may answer itself. It waits only once.
+func (e *ensuring) ask(ctx context.Context, question func(context.Context) error) error {
+	if _, known := e.ensured.Load(e.spec.Name); !known || e.waited {
+		return question(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, podmanAnswers)
+	defer cancel()
+	err := question(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		e.waited = true
+		return fmt.Errorf("%w within %s: %w", ErrUnreachable, podmanAnswers, err)
+	}
+	return err
+}
+
+// identity is what a container that was ensured for the spec can be used for.
+func (s Spec) identity() string {
+	return fmt.Sprintln(s.Room, s.Name, s.VolumesOf, s.Image, s.Memory, s.CPUs, s.PIDs, s.Files, s.Runtime, s.Gateway, s.Inits)
 }

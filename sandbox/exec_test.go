@@ -25,10 +25,6 @@ func TestExec(t *testing.T) {
 			Cmd{Argv: []string{"cat"}, Stdin: strings.NewReader("a\x00b\r\n")},
 			Result{Stdout: []byte("a\x00b\r\n")},
 		},
-		"input": {
-			Cmd{Argv: []string{"cat"}, Input: []byte("a\x00b\r\n")},
-			Result{Stdout: []byte("a\x00b\r\n")},
-		},
 		"no stdin":  {Cmd{Argv: []string{"cat"}}, Result{}},
 		"directory": {Cmd{Argv: []string{"pwd"}, Dir: "/root"}, Result{Stdout: []byte("/root\n")}},
 		"environment": {

@@ -1,14 +1,11 @@
 package sandbox
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"matrix-tui/sandbox/boxinit"
@@ -21,7 +18,7 @@ const startTime = time.Minute
 // restartTime bounds a restart of a container.
 const restartTime = time.Minute
 
-// Run is StartRun and FollowRun from the beginning, usually on a line to the container. It calls begun when the run has
+// Run is StartRun and FollowRun from the beginning, in one operation. It calls begun when the run has
 // been started or exists already. If the container does not start it in time, or something in it prevents that, the
 // container is restarted, and the error is ErrStuck, ErrLocked or ErrExhausted.
 func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
@@ -49,122 +46,34 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 }
 
 func (c *Container) runWithin(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
-	out := &answered{id: spec.ID, begun: begun, counting: counting{to: w}}
-	status, err := c.runOnLine(ctx, spec, out)
-	switch {
-	case ctx.Err() != nil:
-		return RunStatus{}, ctx.Err()
-	case out.failed != nil:
-		return RunStatus{}, out.failed
-	case out.err != nil:
-		return RunStatus{}, fmt.Errorf("follow run %s: %w", spec.ID, out.err)
-	case out.isBegun && err == nil:
-		return status, nil
-	case !out.isBegun: // an older boxinit, or podman's service went away; starting twice is harmless
-		existed, err := c.StartRun(ctx, spec)
-		if err != nil {
+	out := &counting{to: w}
+	again := pauses().Until(time.Now().Add(retryTime))
+	for { // starting twice is harmless
+		isBegun := false
+		reply, err := c.do(ctx, operation{
+			Request: boxinit.Request{Op: boxinit.OpRun, Run: &spec, Follow: true}, stdout: out,
+			begun: func(r boxinit.Reply) {
+				isBegun = true
+				begun(r.Existed)
+			},
+		})
+		if err == nil {
+			err = failure(reply, "start run "+spec.ID)
+		}
+		switch {
+		case err == nil:
+			return statusIn(reply), nil
+		case ctx.Err() != nil:
+			return RunStatus{}, ctx.Err()
+		case out.err != nil:
+			return RunStatus{}, fmt.Errorf("follow run %s: %w", spec.ID, out.err)
+		case isBegun:
+			return c.FollowRun(ctx, spec.ID, out.n, w)
+		case !errors.Is(err, ErrUnreachable) || again.Wait(ctx, err) != nil:
 			return RunStatus{}, err
 		}
-		begun(existed)
 	}
-	return c.FollowRun(ctx, spec.ID, out.n, w)
 }
-
-// runOnLine starts a run and follows it. If the line goes away, it returns an error; out tells how far it has come.
-func (c *Container) runOnLine(ctx context.Context, spec RunSpec, out *answered) (RunStatus, error) {
-	defer c.podman.Hold(c.Name)()
-	l, err := c.line(ctx)
-	if err != nil {
-		return RunStatus{}, explain(err, "open line to container", c.Name)
-	}
-	said := firstLine{left: maxStatus}
-	x := &exchange{stdout: out, stderr: &said}
-	var end *boxinit.Ended
-	var odd error
-	x.over = func() bool {
-		if said.complete && end == nil && odd == nil { // it is read once
-			end = new(boxinit.Ended)
-			odd = json.Unmarshal(said.kept.Bytes(), end)
-		}
-		return out.failed != nil || odd != nil || end != nil && out.n >= end.Sent
-	}
-	if err := l.do(ctx, boxinit.Request{Run: &spec}, x); err != nil {
-		l.close()
-		return RunStatus{}, explain(err, "follow run in container", c.Name)
-	}
-	if odd != nil && out.failed == nil {
-		l.close()
-		return RunStatus{}, fmt.Errorf("follow run in container %s: no status at the end: %w", c.Name, odd)
-	}
-	c.podman.lines.give(c.ID, l)
-	if out.failed != nil {
-		return RunStatus{}, out.failed
-	}
-	return end.Status.Bounded(), nil
-}
-
-// firstLine keeps the first line of a stream, up to a bound, and drops the rest.
-type firstLine struct {
-	kept     bytes.Buffer
-	left     int
-	complete bool // it has ended, or is too long
-}
-
-// Write always accepts all of b.
-func (w *firstLine) Write(b []byte) (int, error) {
-	if w.complete {
-		return len(b), nil
-	}
-	keep := b
-	if end := bytes.IndexByte(b, '\n'); end >= 0 {
-		keep, w.complete = b[:end], true
-	}
-	if len(keep) > w.left {
-		keep, w.complete = keep[:w.left], true
-	}
-	w.left -= len(keep)
-	w.kept.Write(keep)
-	return len(b), nil
-}
-
-// maxAnswer bounds the answer to a request to start a run, in bytes.
-const maxAnswer = 64 << 10
-
-// answered reads the answer, which is the first line, and passes on the output that follows it.
-type answered struct {
-	counting
-	id      string
-	begun   func(existed bool)
-	line    bytes.Buffer
-	isBegun bool
-	failed  error // why the run was not started
-}
-
-func (w *answered) Write(b []byte) (int, error) {
-	if w.isBegun || w.failed != nil {
-		return w.counting.Write(b)
-	}
-	end := bytes.IndexByte(b, '\n')
-	if end < 0 {
-		if w.line.Len()+len(b) > maxAnswer {
-			return 0, fmt.Errorf("start run %s: the answer is longer than %d bytes", w.id, maxAnswer)
-		}
-		return w.line.Write(b)
-	}
-	w.line.Write(b[:end])
-	answer, err := started(w.id, w.line.Bytes())
-	if err != nil {
-		w.failed = err
-		return len(b), nil
-	}
-	w.isBegun = true
-	w.begun(answer.Existed)
-	n, err := w.counting.Write(b[end+1:])
-	return end + 1 + n, err
-}
-
-// maxStatus bounds the status that follows a run's output, in bytes.
-const maxStatus = 1 << 20
 
 // followTries bounds how often in a row the output stream may break without new output while podman answers.
 const followTries = 10
@@ -177,6 +86,9 @@ const followTries = 10
 func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (RunStatus, error) {
 	if err := boxinit.CheckID(id); err != nil {
 		return RunStatus{}, err
+	}
+	if c.old {
+		return RunStatus{State: RunInterrupted}, nil // see RunStatus
 	}
 	out := &counting{to: w, n: offset}
 	again := pauses()
@@ -211,26 +123,13 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 	return RunStatus{}, fmt.Errorf("follow run %s in container %s: the output stream keeps breaking off", id, c.Name)
 }
 
-// followOnce follows the run with a command that ends with it or when the caller goes away, and reads the status that is
-// printed at the end.
+// followOnce follows the run from where out is.
 func (c *Container) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
-	stderr := bounded{left: maxStatus}
-	defer c.podman.Hold(c.Name)()
-	code, err := c.podman.attach(ctx, c.ID, process{
-		argv: []string{c.init, "tail", "-attached", id, strconv.FormatInt(out.n, 10)}, dir: "/",
-		hold: true, stdout: out, stderr: &stderr,
-	})
-	if err != nil {
-		return RunStatus{}, explain(err, "follow run in container", c.Name)
+	reply, err := c.do(ctx, operation{Request: boxinit.Request{Op: boxinit.OpFollow, ID: id, Offset: out.n}, stdout: out})
+	if err == nil {
+		err = failure(reply, "follow run "+id)
 	}
-	if err := failure(Result{Code: code, Stderr: stderr.kept.Bytes()}, "follow run "+id); err != nil {
-		return RunStatus{}, err
-	}
-	var status RunStatus
-	if err := json.Unmarshal(stderr.kept.Bytes(), &status); err != nil {
-		return RunStatus{}, fmt.Errorf("follow run %s: no status at the end: %w", id, err)
-	}
-	return status.Bounded(), nil
+	return statusIn(reply), err
 }
 
 // counting counts the bytes it passes on and remembers its writer's error.

@@ -25,7 +25,7 @@ func TestInitCannotBeReplaced(t *testing.T) {
 		"unmount":           "umount /boxinit || umount -l /boxinit",
 		"remount":           "mount -o remount,rw,bind /boxinit",
 		"memory of PID 1":   "head -c 1 /dev/zero | dd of=/proc/1/mem bs=1 seek=4194304 conv=notrunc",
-		"memory of a line":  "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline | grep -q '^/boxinit attend' && : >>$p/mem && exit 0; done; exit 1",
+		"memory of a line":  "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline | grep -q '^boxinit connect' && : >>$p/mem && exit 0; done; exit 1",
 		"files of PID 1":    "ls -l /proc/1/fd/ | grep socket",
 		"program of PID 1":  "echo x >/proc/1/exe",
 		"descriptor, later": "echo x >/proc/1/root/boxinit",

@@ -182,7 +182,7 @@ func sweep(t testing.TB, p *Podman, room, name string) {
 func testSpec(t testing.TB) Spec {
 	t.Helper()
 	room := testRoom(t)
-	gateway := filepath.Join(t.TempDir(), "gateway")
+	_, gateway := gatewayFor(t, testPodman, room)
 	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Runtime: os.Getenv("SANDBOX_RUNTIME"), Gateway: gateway, Version: "test"}
 }
 

@@ -154,7 +154,7 @@ func TestReinstallNotes(t *testing.T) {
 func TestReinstall(t *testing.T) {
 	t.Parallel()
 	spec := testSpec(t)
-	spec.Memory, spec.PIDs = 0, 0
+	spec.Memory, spec.PIDs, spec.Gateway = 0, 0, filepath.Join(t.TempDir(), "gateway")
 	spec.Image = cmp.Or(os.Getenv("SANDBOX_IMAGE"), "localhost/matrix-tui-sandbox:latest")
 	if _, err := testPodman.ImageID(t.Context(), spec.Image); err != nil {
 		skipHost(t, err.Error())
@@ -190,7 +190,7 @@ make hand-made`)
 	serveProxy(t, spec.Gateway, files)
 	spec.Image, spec.Fresh = old, true
 	container = ensure(t, spec)
-	var said bytes.Buffer // in a run, as an agent does: apt may start before the container accepts connections
+	var said bytes.Buffer // in a run, as an agent does
 	install := RunSpec{ID: "install", Dir: "/", MaxOutput: 256 << 10, Argv: []string{"sh", "-c", "export http_proxy=http://127.0.0.1:3128; apt-get -q update; apt-get -q -y install owl; dpkg -i /hand-made.deb; owl"}}
 	if st, err := container.Run(t.Context(), install, &said, func(bool) {}); err != nil || st.Code != 0 {
 		t.Fatal(st, err, said.String())

@@ -31,8 +31,7 @@ type Podman struct {
 	slots         sync.Mutex  // locked while a slot is chosen and stored on a volume
 	warned        sync.Map    // warnings already logged
 	limitTogether sync.Once
-	uses          uses  // when each container was last used
-	lines         lines // that nobody is using
+	uses          uses // when each container was last used
 	offers        offers
 	ensured       sync.Map      // by name: what the last Ensure of it returned
 	startTime     time.Duration // see Run; 0 = startTime
@@ -91,7 +90,6 @@ func defaultSocket(uid int, runtimeDir string) string {
 // Close closes idle connections, and those that containers offer from now on. It does not touch containers or runs.
 func (p *Podman) Close() {
 	p.stopAsking()
-	p.lines.close()
 	p.offers.close()
 	p.client.Client.CloseIdleConnections()
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -156,31 +155,28 @@ func FuzzDemultiplex(f *testing.F) {
 	})
 }
 
-// What boxinit prints says why it failed.
+// What boxinit says of an operation tells why it failed.
 func TestFailure(t *testing.T) {
-	for text, c := range map[string]struct {
-		code int
-		want error
-	}{
-		"runtime: failed to create new OS thread (have 2 already; errno=11)\nfatal error: newosproc": {exitUsage, ErrExhausted},
-		"boxinit: fork/exec /usr/bin/boxinit: resource temporarily unavailable":                      {1, ErrExhausted},
-		"boxinit: open x: no such file or directory":                                                 {exitNotFound, ErrNotFound},
-		"boxinit: write x: no space left on device":                                                  {1, ErrNoSpace},
+	for text, want := range map[string]error{
+		"open x: no such file or directory":                                                                    ErrNotFound,
+		"write x: no space left on device":                                                                     ErrNoSpace,
+		"start sh: fork/exec /bin/sh: resource temporarily unavailable":                                        ErrExhausted,
+		"start supervisor: fork/exec /proc/self/exe: resource temporarily unavailable":                         ErrExhausted,
+		"lock /var/lib/boxinit/lock: it " + boxinit.Locked + ", for more than 30s":                             ErrLocked,
+		"supervisor of run r could not begin: runtime: failed to create new OS thread\nfatal error: newosproc": ErrExhausted,
 	} {
-		if err := failure(Result{Code: c.code, Stderr: []byte(text)}, "try"); !errors.Is(err, c.want) || strings.Contains(err.Error(), "newosproc") {
-			t.Errorf("%q: %v, want %v", text, err, c.want)
+		err := failure(boxinit.Reply{Error: text, Missing: want == ErrNotFound}, "try")
+		if !errors.Is(err, want) || strings.Contains(err.Error(), "newosproc") {
+			t.Errorf("%q: %v, want %v", text, err, want)
 		}
 	}
-	for _, text := range []string{
-		"supervisor of run r could not begin: runtime: failed to create new OS thread (have 2 already; errno=11)\nfatal error: newosproc",
-		"start supervisor: fork/exec /proc/self/exe: resource temporarily unavailable",
-	} {
-		line, _ := json.Marshal(boxinit.Answer{Error: text})
-		if _, err := started("r", line); !errors.Is(err, ErrExhausted) || strings.Contains(err.Error(), "newosproc") {
-			t.Errorf("%q: %v, want %v", text, err, ErrExhausted)
-		}
+	if err := failure(boxinit.Reply{Weak: "it"}, "try"); !errors.Is(err, ErrWeak) {
+		t.Error(err)
 	}
-	if err := failure(Result{Code: exitUsage, Stderr: []byte("usage: boxinit")}, "try"); err == nil || errors.Is(err, ErrExhausted) {
-		t.Errorf("usage: %v", err)
+	if err := failure(boxinit.Reply{Present: "/x"}, "try"); !errors.Is(err, ErrFileExists) {
+		t.Error(err)
+	}
+	if err := failure(boxinit.Reply{Code: 3}, "try"); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,10 +2,8 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"matrix-tui/sandbox/boxinit"
 )
@@ -55,67 +53,29 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 	if err := spec.Check(); err != nil {
 		return false, err
 	}
-	request, err := json.Marshal(spec)
-	if err != nil {
-		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
-	}
 	if err := c.fit(); err != nil {
 		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
-	result, err := c.command(ctx, "start run "+spec.ID, request, "run", c.strength)
-	if result.Code == exitUsage {
-		return false, fmt.Errorf("start run %s: %w", spec.ID, c.misunderstood(ctx))
-	}
-	if err != nil {
-		return false, err
-	}
-	answer, err := started(spec.ID, result.Stdout)
-	return answer.Existed, err
+	reply, err := c.short(ctx, "start run "+spec.ID, boxinit.Request{Op: boxinit.OpRun, Run: &spec}, nil)
+	return reply.Existed, err
 }
 
-// misunderstood returns why boxinit ended with exitUsage when it was to start a run: it is old, or a Go program that gets no
-// thread, which ends with the same code. What it printed may be lost, because it ended before podman had passed on the
-// request. Without a request it starts nothing, and what it prints arrives.
-func (c *Container) misunderstood(ctx context.Context) error {
-	result, _ := c.command(ctx, "try boxinit", nil, "run", c.strength)
-	if result.Code == exitUsage && strings.Contains(string(result.Stderr), "usage:") {
-		return ErrOldImage
-	}
-	return ErrExhausted
-}
-
-// started reads boxinit's answer to a request to start a run.
-func started(id string, line []byte) (answer boxinit.Answer, err error) {
-	switch err := json.Unmarshal(line, &answer); {
-	case err != nil:
-		return answer, fmt.Errorf("start run %s: read answer: %w", id, err)
-	case answer.Weak != "":
-		return answer, fmt.Errorf("start run %s: %w: %.2000s", id, ErrWeak, answer.Weak)
-	case answer.Present != "":
-		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrFileExists, answer.Present)
-	case kindIn(answer.Error) == ErrExhausted:
-		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrExhausted, withoutStack(answer.Error))
-	case strings.Contains(answer.Error, boxinit.Locked):
-		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrLocked, answer.Error)
-	case strings.Contains(answer.Error, "no space left on device"):
-		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrNoSpace, answer.Error)
-	case answer.Error != "":
-		return answer, fmt.Errorf("start run %s: %.500s", id, answer.Error)
-	}
-	return answer, nil
-}
-
-// RunStatus returns what the container knows about the run; State RunNone is not an error.
+// RunStatus returns what the container knows about the run; State RunNone is not an error. A run that an earlier boxinit has
+// started cannot be followed: it counts as interrupted.
 func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error) {
-	result, err := c.runCommand(ctx, "status", id)
-	if err != nil {
-		return RunStatus{}, err
+	if c.old {
+		return RunStatus{State: RunInterrupted}, nil
 	}
-	var status RunStatus
-	if err := json.Unmarshal(result.Stdout, &status); err != nil {
-		return RunStatus{}, fmt.Errorf("status of run %s: %w", id, err)
+	reply, err := c.ofRun(ctx, boxinit.OpStatus, id)
+	return statusIn(reply), err
+}
+
+// statusIn returns the status in a reply.
+func statusIn(r boxinit.Reply) RunStatus {
+	if r.Status == nil {
+		return RunStatus{State: RunNone}
 	}
-	return status.Bounded(), nil
+	return *r.Status
 }
 
 // StopRun ends everything the run started, and nothing older, and returns when all of it is gone. It returns no error
@@ -125,7 +85,7 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 	var err error
 	again := pauses()
 	for range stopTries {
-		_, err = c.runCommand(ctx, "stop", id)
+		_, err = c.ofRun(ctx, boxinit.OpStop, id)
 		switch {
 		case err == nil, ctx.Err() != nil, errors.Is(err, ErrUnreachable):
 			return err
@@ -149,37 +109,26 @@ const stopTries = 3
 
 // RemoveRun deletes the run's output and record. It fails while the run is active.
 func (c *Container) RemoveRun(ctx context.Context, id string) error {
-	_, err := c.runCommand(ctx, "remove", id)
+	_, err := c.ofRun(ctx, boxinit.OpRemove, id)
 	return err
 }
 
-func (c *Container) runCommand(ctx context.Context, verb, id string) (Result, error) {
+func (c *Container) ofRun(ctx context.Context, op boxinit.Op, id string) (boxinit.Reply, error) {
 	if err := boxinit.CheckID(id); err != nil {
-		return Result{}, err
+		return boxinit.Reply{}, err
 	}
-	return c.command(ctx, verb+" run "+id, nil, verb, id)
+	return c.short(ctx, string(op)+" run "+id, boxinit.Request{Op: op, ID: id}, nil)
 }
 
-// Left returns the processes that ended runs have left running in the container, oldest first. An old boxinit knows of none.
+// Left returns the processes that ended runs have left running in the container, oldest first.
 func (c *Container) Left(ctx context.Context) ([]Left, error) {
-	result, err := c.command(ctx, "list what runs have left", nil, "left")
-	if result.Code == exitUsage {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var list []Left
-	if err := json.Unmarshal(result.Stdout, &list); err != nil {
-		return nil, fmt.Errorf("list what runs have left: %w", err)
-	}
-	return boxinit.BoundedLeft(list), nil
+	reply, err := c.short(ctx, "list what runs have left", boxinit.Request{Op: boxinit.OpLeft}, nil)
+	return reply.Left, err
 }
 
-// EndLeft ends everything that ended runs have left running. If nothing can be executed in the container, or its boxinit is
-// too old for that, it is restarted.
+// EndLeft ends everything that ended runs have left running. If nothing can be executed in the container, it is restarted.
 func (c *Container) EndLeft(ctx context.Context) error {
-	_, err := c.command(ctx, "end what runs have left", nil, "endleft")
+	_, err := c.short(ctx, "end what runs have left", boxinit.Request{Op: boxinit.OpEndLeft}, nil)
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrUnreachable) {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
 	"go.podman.io/storage/pkg/idtools"
 	"go.podman.io/storage/types"
+
+	"matrix-tui/sandbox/boxinit"
 )
 
 // Spec describes a room's container.
@@ -65,6 +67,8 @@ const (
 	labelProfile  = "io.matrix-tui.profile"
 	labelStrength = "io.matrix-tui.strength"
 	labelRuntime  = "io.matrix-tui.runtime"
+	// labelOperations names the protocol of the boxinit with which the container was created.
+	labelOperations = "io.matrix-tui.operations"
 )
 
 const (
@@ -102,7 +106,8 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g := specgen.NewSpecGenerator(s.Image, false)
 	g.Name = s.Name
 	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID,
-		labelProfile: theProfile().name, labelRuntime: s.Runtime}
+		labelProfile: theProfile().name, labelRuntime: s.Runtime,
+		labelOperations: boxinit.OperationPath}
 	g.Hostname = "sandbox"
 	g.Entrypoint = []string{imageInit}
 	g.Command = []string{}

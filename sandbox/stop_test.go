@@ -88,7 +88,7 @@ func TestNoZombies(t *testing.T) {
 	var before string
 	until(t, "the run's orphans are reaped", func() bool {
 		before = count()
-		return before == "7" // PID 1, supervisor, sleep, attend, sh, ls, wc
+		return before == "7" // PID 1, supervisor, sleep, connect, sh, ls, wc
 	})
 	sh(t, container, "for i in 1 2 3; do (setsid sh -c 'echo >> ended' &); done")
 	until(t, "the other orphans have ended", func() bool { return sh(t, container, "cat ended | wc -l") == "6" })
@@ -105,6 +105,7 @@ func TestStopRunWithoutProcesses(t *testing.T) {
 	if err := container.StopRun(t.Context(), "bomb"); err != nil {
 		t.Fatal(err)
 	}
+	until(t, "what has ended is reaped", func() bool { return counted(t, container) < spec.PIDs/2 })
 	if got := sleepers(t, container); len(got) != 0 {
 		t.Errorf("%d still sleep", len(got))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/containers/podman/v5/pkg/specgen"
 	"golang.org/x/sys/unix"
@@ -68,9 +67,6 @@ func mounts(g *specgen.SpecGenerator) map[string][]string {
 	}
 	return all
 }
-
-// verifiesMounts reports whether a strength says what mounts there are. Those of earlier versions do not.
-func verifiesMounts(strength string) bool { return strings.Contains(strength, `"Mounts":`) }
 
 // errEarlier: it is not known how strong the container must be.
 var errEarlier = fmt.Errorf("%w: an earlier version of the bot created it", ErrWeak)

@@ -66,10 +66,10 @@ func TestWeakContainerRunsNothing(t *testing.T) {
 	}
 }
 
-// An image whose boxinit does not verify anything runs nothing either: it does not know the command.
+// An image whose boxinit does not know how to carry out an operation runs nothing.
 func TestOldImage(t *testing.T) {
-	container := testContainer(t)
-	_, _ = container.Exec(t.Context(), Cmd{Argv: []string{"sh", "-c", `cd /usr/bin; rm boxinit; printf '#!/bin/sh\necho usage: boxinit >&2; exit 2' >boxinit; chmod +x boxinit; kill -9 $PPID`}})
+	container := elsewhere(t, testContainer(t))
+	sh(t, container, `cd /usr/bin; mv boxinit other; printf '#!/bin/sh\necho usage: boxinit >&2; exit 2' >boxinit; chmod +x boxinit`)
 	begun := false
 	_, err := container.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}, io.Discard, func(bool) { begun = true })
 	if !errors.Is(err, ErrWeak) || !strings.Contains(sentence.Text(err), "./deploy/image/build") || begun {
@@ -154,10 +154,14 @@ func TestContainerOfEarlierVersion(t *testing.T) {
 	weakly(t, spec, func(g *specgen.SpecGenerator) {
 		delete(g.Labels, labelProfile)
 		delete(g.Labels, labelStrength)
+		delete(g.Labels, labelOperations)
 	})
 	container := ensure(t, spec)
 	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); !errors.Is(err, ErrWeak) || !container.Outdated {
 		t.Errorf("%v, outdated: %v", err, container.Outdated)
+	}
+	if status, err := container.RunStatus(t.Context(), "r"); err != nil || status.State != RunInterrupted {
+		t.Errorf("a run that it has started: %+v, %v", status, err)
 	}
 	spec.Fresh = true
 	container = ensure(t, spec)

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/sentence"
 )
 
@@ -44,7 +44,7 @@ func sendError(w http.ResponseWriter, status int, text string) {
 // all others an error ID that is also in the log.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var bad *badRequest
-	var step *agent.TransitionError
+	var step *execution.TransitionError
 	switch {
 	case errors.As(err, &bad):
 		sendError(w, bad.status, bad.sentence)
@@ -54,7 +54,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		sendError(w, http.StatusNotFound, "Room not found: the bot is not in a room with this ID")
 	case errors.As(err, &step):
 		sendError(w, http.StatusConflict, fmt.Sprintf("Session is %s, not waiting for input", step.From))
-	case errors.Is(err, agent.ErrLimit):
+	case errors.Is(err, execution.ErrLimit):
 		sendError(w, http.StatusUnprocessableEntity, sentence.Text(err))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		sendError(w, http.StatusServiceUnavailable, "The request took too long, or the bot is shutting down: retry with the same Idempotency-Key")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/agent"
+	"matrix-tui/state/execution"
 )
 
 // TestExecution follows an execution: started, asked, answered, and answered again.
@@ -38,7 +38,7 @@ func TestExecution(t *testing.T) {
 	if got := ask(t, "POST", base+"/resume/asks", `{"answer":"the second"}`, bearer, isjson); got.code != 200 || got.body != `{"session_id":"asks","state":"resuming"}`+"\n" {
 		t.Errorf("resume: %d %s", got.code, got.body)
 	}
-	if diff := cmp.Diff([]agent.Answer{{Question: "Which one?", Answer: "the second"}}, e.Answers); diff != "" {
+	if diff := cmp.Diff([]execution.Answer{{Question: "Which one?", Answer: "the second"}}, e.Answers); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
 	if got := ask(t, "POST", base+"/resume/asks", `{"answer":"the third"}`, bearer, isjson); got.code != 409 || got.body != said("Session is running, not waiting for input") {
@@ -124,7 +124,7 @@ func TestStarting(t *testing.T) {
 			t.Errorf("%s: %d %s", path, got.code, got.body)
 		}
 	}
-	if len(s.list) != 1 || e.State != agent.WaitingForInput {
+	if len(s.list) != 1 || e.State != execution.WaitingForInput {
 		t.Errorf("%d executions, the first is %s", len(s.list), e.State)
 	}
 	if got := ask(t, "GET", base+"/context/asks", "", bearer); got.code != 200 {

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot"
+	"matrix-tui/state/execution"
 )
 
 const (
@@ -29,8 +29,8 @@ var testClock = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 // shelf keeps executions, in the states that the bot's have.
 type shelf struct {
 	mu       sync.Mutex
-	list     []*agent.Execution
-	byKey    map[string]*agent.Execution
+	list     []*execution.Execution
+	byKey    map[string]*execution.Execution
 	starting bool
 	ill      error // returned as its health
 	broken   error // returned by every call
@@ -72,19 +72,19 @@ func (s *shelf) execute(ctx context.Context, sub bot.Submission) (json.RawMessag
 	case sub.Transcript == "panic":
 		panic("secret text of " + sub.Transcript)
 	}
-	e, err := agent.NewExecution(agent.ExecutionSpec{ID: fmt.Sprintf("id-%d", len(s.list)), Room: sub.Room, Transcript: []string{sub.Transcript}, Commands: sub.Commands}, testClock)
+	e, err := execution.New(execution.Spec{ID: fmt.Sprintf("id-%d", len(s.list)), Room: sub.Room, Transcript: []string{sub.Transcript}, Commands: sub.Commands}, testClock)
 	if err != nil {
 		return nil, fmt.Errorf("execute: %w", err)
 	}
 	s.list = append(s.list, e)
 	if s.byKey == nil {
-		s.byKey = map[string]*agent.Execution{}
+		s.byKey = map[string]*execution.Execution{}
 	}
 	s.byKey[sub.Key] = e
 	return json.Marshal(e)
 }
 
-func (s *shelf) find(id string) *agent.Execution {
+func (s *shelf) find(id string) *execution.Execution {
 	for _, e := range s.list {
 		if e.ID == id {
 			return e
@@ -109,16 +109,16 @@ func (s *shelf) resume(_ context.Context, id string, reply bot.Reply) (json.RawM
 	if e == nil {
 		return nil, fmt.Errorf("resume %s: %w", id, bot.ErrNoExecution)
 	}
-	if err := e.Resume(agent.Answer{Answer: reply.Answer, Key: reply.Key}, testClock); err != nil {
+	if err := e.Resume(execution.Answer{Answer: reply.Answer, Key: reply.Key}, testClock); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", id, err)
 	}
 	return json.Marshal(e)
 }
 
 // waiting adds an execution that is waiting for an answer, and one that has ended.
-func (s *shelf) waiting(t *testing.T, id string) *agent.Execution {
+func (s *shelf) waiting(t *testing.T, id string) *execution.Execution {
 	t.Helper()
-	e, err := agent.NewExecution(agent.ExecutionSpec{ID: id, Room: testRoom, Transcript: []string{"deploy <it> & tell"}}, testClock)
+	e, err := execution.New(execution.Spec{ID: id, Room: testRoom, Transcript: []string{"deploy <it> & tell"}}, testClock)
 	if err != nil {
 		t.Fatal(err)
 	}

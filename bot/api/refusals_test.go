@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/agent"
+	"matrix-tui/state/execution"
 )
 
 func TestAuth(t *testing.T) {
@@ -96,7 +96,7 @@ func TestRefusals(t *testing.T) {
 		{"too long", "POST", "/execute", `{"room":"` + testRoom + `","transcript":"` + long + `"}`, nil, 413, "The body is longer than 1024 KiB"},
 		{"too long to resume", "POST", "/resume/x", `{"answer":"` + long + `"}`, nil, 413, "The body is longer than 1024 KiB"},
 		{"as long as may be", "POST", "/execute", `{"room":"` + testRoom + `","transcript":"` + long[:maxBody-len(`{"room":"`+testRoom+`","transcript":""}`)] + `"}`, nil, 422, "A part of the task is longer than 64 KiB."},
-		{"many commands", "POST", "/execute", `{"room":"` + testRoom + `","commands":["a"` + strings.Repeat(`,"a"`, agent.MaxCommands) + `]}`, nil, 422, "A task has at most 64 parts."},
+		{"many commands", "POST", "/execute", `{"room":"` + testRoom + `","commands":["a"` + strings.Repeat(`,"a"`, execution.MaxCommands) + `]}`, nil, 422, "A task has at most 64 parts."},
 
 		{"no body", "POST", "/execute", "", nil, 400, "The body is not valid JSON: unexpected end of JSON input, at byte 0"},
 		{"without room", "POST", "/execute", `{"transcript":"x"}`, nil, 400, `The field "room" is missing: it is the ID of a room that the bot is in`},

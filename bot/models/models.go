@@ -19,8 +19,8 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/crash"
-	"matrix-tui/sandbox/gateway/gemini"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )

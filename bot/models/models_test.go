@@ -16,7 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/sandbox/gateway/gemini"
+	"matrix-tui/agent/gemini"
 	"matrix-tui/state/sentence"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"matrix-tui/sandbox/gateway/gemini"
+	"matrix-tui/agent/gemini"
 )
 
 // Settings that are no names. What they mean is found out by asking.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/sandbox/gateway/gemini"
+	"matrix-tui/agent/gemini"
 )
 
 func list(names ...string) (all []gemini.Model) {

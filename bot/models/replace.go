@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"matrix-tui/sandbox/gateway/gemini"
+	"matrix-tui/agent/gemini"
 	"matrix-tui/state/sentence"
 )
 

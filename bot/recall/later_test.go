@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/agent"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/memory"
 )
 
@@ -117,11 +117,11 @@ func TestLaterIsBounded(t *testing.T) {
 // putExecution stores a finished task in state.json.
 func putExecution(t *testing.T, m *Memory, done Task) {
 	t.Helper()
-	e := agent.Execution{ID: done.ID, Room: done.Room, TaskEvent: done.Event, Asker: "@alice:x", State: agent.Done, CreatedAt: done.Began, UpdatedAt: done.Ended, Transcript: []string{done.Said[0].Text}}
+	e := execution.Execution{ID: done.ID, Room: done.Room, TaskEvent: done.Event, Asker: "@alice:x", State: execution.Done, CreatedAt: done.Began, UpdatedAt: done.Ended, Transcript: []string{done.Said[0].Text}}
 	for _, a := range done.Answers {
-		e.Answers = append(e.Answers, agent.Answer{Question: a.Question, Answer: a.Answer, By: "@alice:x", Event: a.Event})
+		e.Answers = append(e.Answers, execution.Answer{Question: a.Question, Answer: a.Answer, By: "@alice:x", Event: a.Event})
 	}
-	e.Results = append(e.Results, agent.Result{Output: done.Result})
+	e.Results = append(e.Results, execution.Result{Output: done.Result})
 	raw, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)

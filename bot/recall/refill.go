@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/memory"
 )
 
@@ -124,17 +124,17 @@ func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.D
 
 // finished parses an execution of state.json. It returns false for one that has not ended, or from which nothing is
 // learned.
-func finished(raw json.RawMessage) (e agent.Execution, ok bool) {
+func finished(raw json.RawMessage) (e execution.Execution, ok bool) {
 	err := json.Unmarshal(raw, &e)
-	return e, err == nil && e.ID != "" && !isCompaction(strings.Join(e.Transcript, "")) && (e.State == agent.Done || e.State == agent.Failed)
+	return e, err == nil && e.ID != "" && !isCompaction(strings.Join(e.Transcript, "")) && (e.State == execution.Done || e.State == execution.Failed)
 }
 
 // isCompaction reports whether a task only summarises a session: nothing is learned from it.
 func isCompaction(text string) bool { return strings.HasPrefix(strings.ToLower(text), "!compact") }
 
 // taskOf is what an execution tells about its task.
-func taskOf(e agent.Execution) Task {
-	t := Task{Room: e.Room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == agent.Done, Result: e.ErrorMessage}
+func taskOf(e execution.Execution) Task {
+	t := Task{Room: e.Room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == execution.Done, Result: e.ErrorMessage}
 	said := e.Transcript
 	if len(said) == 0 { // its text is a plan
 		said = []string{strings.Join(e.Commands, "\n")}

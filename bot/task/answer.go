@@ -9,6 +9,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/sentence"
 )
 
@@ -16,9 +17,9 @@ import (
 // finishes the events in closes; busy reports whether the worker has another task. The
 // answer is for the open question, or for the one with this number, from 1. One with the
 // key of an earlier answer changes nothing. The caller wakes the worker. The error is an
-// *agent.TransitionError if the task is not waiting for that answer, and agent.ErrLimit if
+// *execution.TransitionError if the task is not waiting for that answer, and execution.ErrLimit if
 // the answer is empty or too long, or must name its question.
-func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, number int, busy func(key string) bool, closes ...string) (*Task, error) {
+func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, number int, busy func(key string) bool, closes ...string) (*Task, error) {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
 	rec, err := e.Journal.Task(ctx, key)
@@ -26,19 +27,19 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, number
 		return nil, fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
-	if given.Key != "" && slices.ContainsFunc(t.exec.Answers, func(a agent.Answer) bool { return a.Key == given.Key }) {
+	if given.Key != "" && slices.ContainsFunc(t.exec.Answers, func(a execution.Answer) bool { return a.Key == given.Key }) {
 		return t, nil
 	}
 	if rec.State != state.TaskWaiting { // state.json may still say that it waits
-		return t, &agent.TransitionError{ID: t.exec.ID, From: t.exec.State, To: agent.Running}
+		return t, &execution.TransitionError{ID: t.exec.ID, From: t.exec.State, To: execution.Running}
 	}
 	open := t.exec.QuestionNumber()
 	if number != 0 && number != open {
-		return t, &agent.TransitionError{ID: t.exec.ID, From: agent.Running, To: agent.Running} // that one was answered, or was not asked
+		return t, &execution.TransitionError{ID: t.exec.ID, From: execution.Running, To: execution.Running} // that one was answered, or was not asked
 	}
 	last := t.Given()
 	if repeated := last.Answer == given.Answer && last.By == "" && given.By == ""; repeated && rec.HeldCommand != "" && number == 0 && given.Key == "" {
-		return t, sentence.Newf(agent.ErrLimit, "This could be your last answer again, but the task now asks for the approval of a command. If you mean that, send \"question\": \"%d\" as well.", open)
+		return t, sentence.Newf(execution.ErrLimit, "This could be your last answer again, but the task now asks for the approval of a command. If you mean that, send \"question\": \"%d\" as well.", open)
 	}
 	closed := t.Question().closed(t.Question().choice(given), given.Event)
 	if err := t.exec.Resume(given, time.Now()); err != nil {
@@ -65,7 +66,7 @@ func (t *Task) NoteAnswer(ctx context.Context) {
 }
 
 // answerEvent returns the event ID of an answer, or a unique substitute if it has none.
-func answerEvent(key string, n int, a agent.Answer) string {
+func answerEvent(key string, n int, a execution.Answer) string {
 	if a.Event != "" {
 		return a.Event
 	}
@@ -73,18 +74,18 @@ func answerEvent(key string, n int, a agent.Answer) string {
 }
 
 // Given returns the newest answer, or an empty one.
-func (t *Task) Given() agent.Answer {
+func (t *Task) Given() execution.Answer {
 	if n := len(t.exec.Answers); n > 0 {
 		return t.exec.Answers[n-1]
 	}
-	return agent.Answer{}
+	return execution.Answer{}
 }
 
 // Continued reports whether a run or a command has started since the newest answer.
 func (t *Task) Continued() bool { return t.rec.Container != "" || t.rec.Approved != nil }
 
 // Amend changes the newest answer, which came as the event edited and which no run has
-// received yet. The error is agent.ErrLimit if the text is empty or too long. The caller
+// received yet. The error is execution.ErrLimit if the text is empty or too long. The caller
 // holds Env.Decisions.
 func (t *Task) Amend(ctx context.Context, edited, text string) error {
 	if _, err := t.exec.Amend(edited, text, time.Now()); err != nil {

@@ -14,6 +14,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // YesKey and NoKey are the reactions that approve and refuse a command.
@@ -65,7 +66,7 @@ func wordsOf(answer string) []string {
 }
 
 // verdictOn returns the text with which the agent learns the decision about a command.
-func verdictOn(a agent.Answer, approved *state.Command) string {
+func verdictOn(a execution.Answer, approved *state.Command) string {
 	switch {
 	case approved != nil:
 		return "yes. The command was run for you, once: do not run it again. " + approved.Result + "\n" + approved.Output

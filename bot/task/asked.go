@@ -10,6 +10,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // messages returns the messages of the question. People reply and react to the first one.
@@ -126,7 +127,7 @@ func (q Question) closed(line, event string) []Message {
 func ChoiceTxn(room, event string) string { return KeyOf(room, event) + "-choice" }
 
 // choice returns the line with who answered what.
-func (q Question) choice(a agent.Answer) string {
+func (q Question) choice(a execution.Answer) string {
 	who := "over HTTP"
 	if a.By != "" {
 		who = q.t.env.NameOf(a.By)

@@ -6,9 +6,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // A question that is closed shows who chose what in the place of its options, and takes its reactions back.
@@ -17,17 +17,17 @@ func TestClosedQuestion(t *testing.T) {
 	const which = "Which database?\n\n1. **production**\n2. staging"
 	for _, c := range []struct {
 		question, held string
-		given          agent.Answer
+		given          execution.Answer
 		want           string
 	}{
-		{which, "", agent.Answer{Answer: "1. **production**", By: "@ann:x"}, "❓ Which database?\n\n✔ ann: **production**\n\nTwo run here.\n\nI looked."},
-		{which, "", agent.Answer{Answer: "Production!", By: "@ann:x", Event: "$1"}, "❓ Which database?\n\n✔ ann: **production**\n\nTwo run here.\n\nI looked."},
-		{which, "", agent.Answer{Answer: "2"}, "❓ Which database?\n\n✔ over HTTP: staging\n\nTwo run here.\n\nI looked."},
-		{which, "", agent.Answer{Answer: "neither, *wait*", By: "@ann:x", Event: "$1"}, "❓ Which database?\n\n✔ ann: `neither, *wait*`\n\nTwo run here.\n\nI looked."},
-		{"1. x\n2. y", "", agent.Answer{Answer: "2", By: "@ann:x"}, "1. x\n2. y\n\n✔ ann: y\n\nTwo run here.\n\nI looked."},
-		{"May I run rm?", "rm", agent.Answer{Answer: YesKey, By: "@ann:x"}, "❓ May I run rm?\n\n✔ ann: yes, once\n\nI looked."},
-		{"May I run rm?", "rm", agent.Answer{Answer: "No", By: "@ann:x"}, "❓ May I run rm?\n\n✘ ann: no\n\nI looked."},
-		{"May I run rm?", "rm", agent.Answer{Answer: "yes, but later", By: "@ann:x"}, "❓ May I run rm?\n\n✘ ann: `yes, but later`\n\nI looked."},
+		{which, "", execution.Answer{Answer: "1. **production**", By: "@ann:x"}, "❓ Which database?\n\n✔ ann: **production**\n\nTwo run here.\n\nI looked."},
+		{which, "", execution.Answer{Answer: "Production!", By: "@ann:x", Event: "$1"}, "❓ Which database?\n\n✔ ann: **production**\n\nTwo run here.\n\nI looked."},
+		{which, "", execution.Answer{Answer: "2"}, "❓ Which database?\n\n✔ over HTTP: staging\n\nTwo run here.\n\nI looked."},
+		{which, "", execution.Answer{Answer: "neither, *wait*", By: "@ann:x", Event: "$1"}, "❓ Which database?\n\n✔ ann: `neither, *wait*`\n\nTwo run here.\n\nI looked."},
+		{"1. x\n2. y", "", execution.Answer{Answer: "2", By: "@ann:x"}, "1. x\n2. y\n\n✔ ann: y\n\nTwo run here.\n\nI looked."},
+		{"May I run rm?", "rm", execution.Answer{Answer: YesKey, By: "@ann:x"}, "❓ May I run rm?\n\n✔ ann: yes, once\n\nI looked."},
+		{"May I run rm?", "rm", execution.Answer{Answer: "No", By: "@ann:x"}, "❓ May I run rm?\n\n✘ ann: no\n\nI looked."},
+		{"May I run rm?", "rm", execution.Answer{Answer: "yes, but later", By: "@ann:x"}, "❓ May I run rm?\n\n✘ ann: `yes, but later`\n\nI looked."},
 	} {
 		asked := env.Task(state.Task{Key: "0123456789abcdef0123", Room: "!den:here", Home: "!den:here", Event: "$0", State: state.TaskWaiting,
 			Question: c.question, QuestionContext: "Two run here.", HeldCommand: c.held, Details: state.Details{Around: "I looked."}}).Question()

@@ -25,7 +25,7 @@
 // Each transition is one transaction of [state.Journal] that includes its messages, so a
 // message is sent exactly once, and never for a state that was not reached. Before the
 // result, a task may be stopped or get a new message, with which it runs again in the
-// same session; see [Work.Stop]. agent.Execution is the state machine that the HTTP API
+// same session; see [Work.Stop]. execution.Execution is the state machine that the HTTP API
 // shows. state.json is updated after the journal and never read to continue a task.
 //
 // A compaction (!compact) is a task, too: it asks the agent for a summary of the room's session, and its result is a

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox/gateway"
-	"matrix-tui/sandbox/gateway/gemini"
 	"matrix-tui/state"
 )
 

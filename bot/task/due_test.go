@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/sandbox/gateway"
-	"matrix-tui/sandbox/gateway/gemini"
 )
 
 func TestDueText(t *testing.T) {

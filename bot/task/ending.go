@@ -14,6 +14,7 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 	"matrix-tui/workspace"
 )
 
@@ -32,11 +33,11 @@ type ending struct {
 // one, the reactions, and the answer, which is the task's last event. The notice has the figures, or else the answer has.
 func (e ending) messages(noticed bool, shown *progress) (said []Message) {
 	t, rec, out := e.t, &e.t.rec, e.out
-	waited := t.exec.State == agent.Failed || t.exec.State == agent.WaitingForInput
+	waited := t.exec.State == execution.Failed || t.exec.State == execution.WaitingForInput
 	result := e.text()
 	e.enter(result)
 	rec.Ended, rec.Calls = string(out.Ended), callsOf(rec.Calls, out)
-	if rec.Result = text.Cut(result, historyText); t.exec.State == agent.Done {
+	if rec.Result = text.Cut(result, historyText); t.exec.State == execution.Done {
 		rec.Result = t.exec.Results[0].Output
 	}
 	if rec.Resumable = out.Session != "" && out.Ended != agent.SessionGone; rec.Resumable {
@@ -96,8 +97,8 @@ func (e ending) store(ctx context.Context, rows []state.Message, closes ...strin
 }
 
 // start moves a pending execution to running.
-func start(e *agent.Execution) {
-	if e.State == agent.Pending {
+func start(e *execution.Execution) {
+	if e.State == execution.Pending {
 		_ = e.Start(time.Now()) // never fails from pending
 	}
 }

@@ -70,7 +70,7 @@ type Deps struct {
 	Journal     *state.Journal
 	Store       *state.Store
 	Transcripts *state.Transcripts
-	Podman      *sandbox.Podman
+	Podman      sandbox.Engine
 	Keeper      *capacity.Keeper
 	Gateway     *gateway.Gateway
 	Models      *models.Models

@@ -8,6 +8,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // project updates an execution in state.json from the journal. The journal is
@@ -24,7 +25,7 @@ func (e *Env) project(ctx context.Context, key string) error {
 }
 
 // put writes an execution into state.json. The caller holds projecting.
-func (e *Env) put(ctx context.Context, execution *agent.Execution) error {
+func (e *Env) put(ctx context.Context, execution *execution.Execution) error {
 	data, err := json.Marshal(execution)
 	if err != nil {
 		return fmt.Errorf("marshal execution: %w", err)
@@ -44,32 +45,32 @@ func (e *Env) ProjectSoon(ctx context.Context, key string) {
 }
 
 // executionOf returns a task as state.json and the HTTP API show it.
-func executionOf(rec state.Task) *agent.Execution {
-	e := &agent.Execution{
+func executionOf(rec state.Task) *execution.Execution {
+	e := &execution.Execution{
 		ID: rec.Execution, State: executionState(rec), Transcript: inputOf(rec), Commands: append([]string{}, rec.Commands...),
-		Results: []agent.Result{}, CurrentQuestion: rec.Question, QuestionContext: rec.QuestionContext,
-		Answers: []agent.Answer{}, Topics: []string{}, ErrorMessage: rec.Error,
+		Results: []execution.Result{}, CurrentQuestion: rec.Question, QuestionContext: rec.QuestionContext,
+		Answers: []execution.Answer{}, Topics: []string{}, ErrorMessage: rec.Error,
 		Room: rec.Room, QuestionEvent: rec.QuestionEvent, Deadline: rec.QuestionDeadline,
 		CreatedAt: rec.Created, UpdatedAt: rec.Updated,
 	}
-	if e.State == agent.Pending || e.State == agent.Running {
+	if e.State == execution.Pending || e.State == execution.Running {
 		e.Due, e.DueReason = rec.Due.At, rec.Due.Why
 	}
 	if rec.Source != state.FromHTTP {
 		e.TaskEvent, e.Asker = rec.Event, rec.Requester
 	}
-	if e.State == agent.WaitingForInput { // differs from rec.Room after a room upgrade, until AskAgain
+	if e.State == execution.WaitingForInput { // differs from rec.Room after a room upgrade, until AskAgain
 		e.Room = rec.QuestionRoom
 	}
 	if len(e.Commands) == 0 {
 		e.Commands = append(e.Commands, commandsOf(rec.Calls)...)
 	}
-	if e.State == agent.Done {
-		e.Results = append(e.Results, agent.Result{Output: rec.Result})
+	if e.State == execution.Done {
+		e.Results = append(e.Results, execution.Result{Output: rec.Result})
 		e.Topics = append(e.Topics, recall.Topics(fullText(rec))...)
 	}
 	for _, a := range rec.Answers {
-		e.Answers = append(e.Answers, agent.Answer(a))
+		e.Answers = append(e.Answers, execution.Answer(a))
 	}
 	return e
 }
@@ -84,19 +85,19 @@ func commandsOf(calls []state.Call) (commands []string) {
 	return commands
 }
 
-func executionState(rec state.Task) agent.State {
+func executionState(rec state.Task) execution.State {
 	switch rec.State {
 	case state.TaskQueued:
-		return agent.Pending
+		return execution.Pending
 	case state.TaskRunning:
-		return agent.Running
+		return execution.Running
 	case state.TaskWaiting:
-		return agent.WaitingForInput
+		return execution.WaitingForInput
 	}
 	if rec.Ended == string(agent.Completed) {
-		return agent.Done
+		return execution.Done
 	}
-	return agent.Failed
+	return execution.Failed
 }
 
 // Note stores a task that has no result yet, and sends messages. The caller holds Env.Decisions.

@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/media"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // The prompt of a resumed session mentions only the files that it does not know.
 func TestPromptFiles(t *testing.T) {
 	const answer = media.InboxDir + "/c-c"
-	asked := &agent.Execution{Answers: []agent.Answer{{Answer: answer, Event: "$c"}}}
+	asked := &execution.Execution{Answers: []execution.Answer{{Answer: answer, Event: "$c"}}}
 	files := []state.File{{Event: "$e1"}, {Event: "$a"}, {Event: "$b"}, {Event: "$c"}}
 	for i := range files {
 		files[i].Path = files[i].Event
@@ -23,13 +23,13 @@ func TestPromptFiles(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rec     state.Details
-		asked   *agent.Execution
+		asked   *execution.Execution
 		resumed bool
 		want    string
 	}{
 		{"a new session", state.Details{Files: files, Said: steer, Told: 2}, asked, false, "$e1 $a $b $c"},
-		{"steered", state.Details{Files: files, Said: steer, Told: 2}, &agent.Execution{}, true, "$b"},
-		{"all files are new", state.Details{Files: files[:3], Said: steer}, &agent.Execution{}, true, "$e1 $a $b"},
+		{"steered", state.Details{Files: files, Said: steer, Told: 2}, &execution.Execution{}, true, "$b"},
+		{"all files are new", state.Details{Files: files[:3], Said: steer}, &execution.Execution{}, true, "$e1 $a $b"},
 		{"answered", state.Details{Files: files, Said: steer, Told: 3}, asked, true, "$c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/execution"
 	"matrix-tui/workspace"
 )
 
@@ -68,7 +68,7 @@ func TestNeededSessions(t *testing.T) {
 func TestAnswerWithFile(t *testing.T) {
 	one := &Task{
 		env:  &Env{},
-		exec: &agent.Execution{Answers: []agent.Answer{{Question: "How?", Answer: "so\n/workspace/inbox/a.png", Event: "$1"}, {Question: "Sure?", Answer: "/workspace/inbox/a.png", Event: "$2"}}},
+		exec: &execution.Execution{Answers: []execution.Answer{{Question: "How?", Answer: "so\n/workspace/inbox/a.png", Event: "$1"}, {Question: "Sure?", Answer: "/workspace/inbox/a.png", Event: "$2"}}},
 		rec:  state.Task{Details: state.Details{Files: []state.File{{Event: "$1", Path: "/workspace/inbox/a.png"}, {Event: "$2", Path: "/workspace/inbox/a-1234abcd.png"}}}},
 	}
 	want := []workspace.Answered{{Question: "How?", Answer: "so\n/workspace/inbox/a.png"}, {Question: "Sure?", Answer: "/workspace/inbox/a-1234abcd.png"}}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // Executions from a journal of the previous release are the same, byte for byte, when
@@ -65,7 +65,7 @@ func TestExecutionsOfPreviousRelease(t *testing.T) {
 			rec.Text = id.Transcript[0]
 		}
 		task := (&Env{ID: rec.Room}).Task(rec)
-		var before agent.Execution
+		var before execution.Execution
 		if err := json.Unmarshal([]byte(one), &before); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 	"matrix-tui/state/sentence"
 )
 
@@ -72,7 +73,7 @@ func (q Question) ask(ctx context.Context, out agent.Outcome, noticed bool, show
 	}
 	err := q.pose(ctx, out, noticed, shown)
 	switch {
-	case errors.Is(err, agent.ErrLimit):
+	case errors.Is(err, execution.ErrLimit):
 		out.Ended, out.Detail, out.Text = agent.Crashed, sentence.Text(err), ""
 		return out, nil
 	case errors.Is(err, errStopped): // at the last moment
@@ -84,7 +85,7 @@ func (q Question) ask(ctx context.Context, out agent.Outcome, noticed bool, show
 
 // pose stores the question of a run, its messages and the task's new state in one
 // transaction. The task then waits and uses no worker and no slot. The error is
-// agent.ErrLimit if the task has asked too often, errStopped after a stop request, and
+// execution.ErrLimit if the task has asked too often, errStopped after a stop request, and
 // errSteered if there is a new message.
 func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, shown *progress) error {
 	t, rec, env := q.t, &q.t.rec, q.t.env

@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // executionSpace is the namespace of execution IDs (RFC 9562, section 5.5).
@@ -26,7 +27,7 @@ func ExecutionID(room, event string) string {
 func New(rec state.Task, row state.Event) (state.Task, error) {
 	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
 	rec.State = state.TaskQueued
-	e, err := agent.NewExecution(agent.ExecutionSpec{ID: rec.Execution, Transcript: inputOf(rec), Commands: rec.Commands}, time.Now())
+	e, err := execution.New(execution.Spec{ID: rec.Execution, Transcript: inputOf(rec), Commands: rec.Commands}, time.Now())
 	if err != nil {
 		return rec, err
 	}
@@ -38,9 +39,9 @@ func New(rec state.Task, row state.Event) (state.Task, error) {
 // [Question] create its messages.
 type Task struct {
 	env  *Env
-	rec  state.Task       // use Row for storing it: exec has newer values
-	exec *agent.Execution // state machine
-	text string           // for the agent
+	rec  state.Task           // use Row for storing it: exec has newer values
+	exec *execution.Execution // state machine
+	text string               // for the agent
 }
 
 // Task returns the Task of a stored record.
@@ -52,7 +53,7 @@ func (e *Env) Task(rec state.Task) *Task {
 func (t *Task) Key() string { return t.rec.Key }
 
 // Execution returns the task as state.json and the HTTP API show it.
-func (t *Task) Execution() *agent.Execution { return t.exec }
+func (t *Task) Execution() *execution.Execution { return t.exec }
 
 // Question returns the task's open or next question.
 func (t *Task) Question() Question { return Question{t} }
@@ -81,7 +82,7 @@ func (t *Task) Row() state.Task {
 	rec, e := t.rec, t.exec
 	rec.Question, rec.QuestionContext, rec.QuestionRoom = e.CurrentQuestion, e.QuestionContext, ""
 	rec.QuestionEvent, rec.QuestionDeadline, rec.Error, rec.Updated = e.QuestionEvent, e.Deadline, e.ErrorMessage, e.UpdatedAt
-	if e.State == agent.WaitingForInput {
+	if e.State == execution.WaitingForInput {
 		rec.QuestionRoom = e.Room
 	}
 	rec.Answers = nil

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // Redact removes what a redacted message of the room home said from the room's tasks, history, executions and
@@ -46,7 +46,7 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 func (e *Env) redactOld(ctx context.Context, id string) error {
 	e.projecting.Lock()
 	defer e.projecting.Unlock()
-	var old agent.Execution
+	var old execution.Execution
 	_, raw, ok := e.Store.Execution(id)
 	if !ok || json.Unmarshal(raw, &old) != nil || len(old.Transcript) == 0 || old.Transcript[0] == state.Deleted {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/execution"
 )
 
 // maxCalls bounds the calls of tools in a record: the newest are kept.
@@ -92,7 +93,7 @@ func observed(t *Task) recall.Task {
 	rec, e, zone := &t.rec, t.exec, t.env.rules().Zone // the agent and people name days by it
 	out := recall.Task{
 		Room: t.env.ID, ID: rec.Execution, Event: rec.Event, By: t.env.NameOf(AskerOf(*rec)), Session: rec.Session,
-		Before: taskBefore(t), Began: e.CreatedAt.In(zone), Ended: e.UpdatedAt.In(zone), Success: e.State == agent.Done, Result: rec.Result,
+		Before: taskBefore(t), Began: e.CreatedAt.In(zone), Ended: e.UpdatedAt.In(zone), Success: e.State == execution.Done, Result: rec.Result,
 	}
 	out.Said = append(out.Said, recall.Said{Event: rec.Event, By: out.By, Text: t.text})
 	for _, said := range rec.Said {

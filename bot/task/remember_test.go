@@ -8,10 +8,10 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/execution"
 )
 
 // What a task teaches has the edits of its messages, also those that came while it ran, and also after a restart: they
@@ -44,7 +44,7 @@ func TestObservedEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := &Task{
-		env: &Env{Deps: &Deps{Journal: j}, ID: "!r"}, text: "paint", exec: &agent.Execution{Answers: []agent.Answer{
+		env: &Env{Deps: &Deps{Journal: j}, ID: "!r"}, text: "paint", exec: &execution.Execution{Answers: []execution.Answer{
 			{Question: "Colour?", Answer: "green", By: "@alice:x", Event: "$answer"},
 			{Question: "Sure?", Answer: "yes", By: "@alice:x"},
 			{Question: "How?", Answer: "so\n/workspace/inbox/file-a.png", By: "@alice:x", Event: "$file"},

@@ -8,11 +8,12 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/execution"
 )
 
 // text returns the text of the result. Call it before enter.
 func (e ending) text() string {
-	waited := e.t.exec.State == agent.Failed // while it was waiting
+	waited := e.t.exec.State == execution.Failed // while it was waiting
 	switch {
 	case e.out.Ended == agent.Stopped && e.t.rec.StopBy != "":
 		rec, other := e.t.rec, ""
@@ -124,7 +125,7 @@ func (e ending) heading(failed int) string {
 
 // cost returns the usage of the whole task.
 func (e ending) cost() used {
-	if e.t.exec.State == agent.Done || e.out.Usage.Total > 0 || len(e.out.Tools) > 0 || e.t.rec.Approved != nil {
+	if e.t.exec.State == execution.Done || e.out.Usage.Total > 0 || len(e.out.Tools) > 0 || e.t.rec.Approved != nil {
 		return used(e.t.rec.Used).with(e.t.rec.Begun, e.out)
 	}
 	return used(e.t.rec.Used) // it ended without a run, or while it was waiting

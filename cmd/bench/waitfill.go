@@ -12,9 +12,9 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
-	"matrix-tui/agent"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/execution"
 )
 
 // answerTime is how long a question waits: so long that nothing is due during the measurement.
@@ -60,7 +60,7 @@ type waitingTask struct {
 func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	now, id := time.Now(), fmt.Sprintf("$task%039d", n)
 	task := strings.Repeat("Back up the production database to the other site. ", 8)
-	e, err := agent.NewExecution(agent.ExecutionSpec{
+	e, err := execution.New(execution.Spec{
 		ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Room: room, TaskEvent: id, Asker: s.alice.ID(), Transcript: []string{task},
 	}, now)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	err = errors.Join(
 		e.Start(now),
 		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(answerTime), now),
-		e.Resume(agent.Answer{Answer: "the one of the shop", By: s.alice.ID(), Event: fmt.Sprintf("$answer%037d", n)}, now),
+		e.Resume(execution.Answer{Answer: "the one of the shop", By: s.alice.ID(), Event: fmt.Sprintf("$answer%037d", n)}, now),
 		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(answerTime), now),
 		e.Posted(asked, now))
 	if err != nil {

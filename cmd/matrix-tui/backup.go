@@ -90,7 +90,7 @@ type backup struct {
 	cfg    *Config
 	dir    string
 	say    io.Writer
-	podman *sandbox.Podman // nil: no volumes
+	podman sandbox.Engine // nil: no volumes
 	out    io.Writer       // instead of a file; nil: none
 
 	files, rooms, left int

@@ -23,9 +23,10 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
-	"bot":                 {"agent", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "workspace"},
+	"agent/gemini":        {},
+	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
-	"bot/api":             {"agent", "bot"},
+	"bot/api":             {"bot", "state/execution"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
 	"bot/crash":           {},
 	"bot/bottest":         {"agent/agenttest", "bot/bottest/baddisk", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
@@ -42,32 +43,33 @@ var arrows = map[string][]string{
 	"bot/keyring":         {"bot/matrix/e2ee"},
 	"bot/metrics":         {"agent", "state"},
 	"bot/policy":          {},
-	"bot/task":            {"agent", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
-	"bot/models":          {"sandbox/gateway/gemini"},
+	"bot/task":            {"agent", "agent/gemini", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/models":          {"agent/gemini"},
 	"bot/queue":           {},
 	"bot/recall/embed":    {"state/memory"},
-	"bot/recall":          {"agent", "bot/text", "sandbox", "state", "state/memory", "workspace"},
+	"bot/recall":          {"bot/text", "sandbox", "state", "state/execution", "state/memory", "workspace"},
 	"bot/recall/tools":    {"bot/recall", "state/memory"},
 	"bot/roster":          {},
 	"bot/text":            {},
 	"bot/timeline":        {"bot/matrix", "state"},
 	"bot/update":          {"bot/text"},
-	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "bot/capacity", "sandbox", "sandbox/gateway", "state"},
+	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "bot/capacity", "sandbox", "sandbox/gateway", "state", "state/execution"},
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/soak":            {"agent/agenttest", "bot/bottest", "bot/bottest/person"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/models", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/memory"},
+	"cmd/matrix-tui":      {"agent", "agent/gemini", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/models", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "state", "state/memory"},
 	"cmd/scripted-model":  {"agent/agenttest"},
 	"deploy/release":      {"bot/crash", "bot/update", "state"},
 	"sandbox":             {"sandbox/boxinit"},
 	"sandbox/boxinit":     {},
-	"sandbox/gateway":     {"sandbox/gateway/gemini"},
+	"sandbox/gateway":     {"agent/gemini"},
 	"sandbox/sandboxtest": {"sandbox"},
 	"state":               {"state/pages"},
 	"state/archive":       {},
 	"state/clean":         {},
 	"state/damage":        {},
 	"state/event":         {},
+	"state/execution":     {},
 	"state/keyed":         {},
 	"state/memory":        {"state/pages", "workspace"},
 	"state/pages":         {},
@@ -78,7 +80,6 @@ var arrows = map[string][]string{
 	"workspace":           {},
 
 	"bot/bottest/oauthserver": {},
-	"sandbox/gateway/gemini":  {},
 }
 
 // leaves are the packages that every other one may import. They import nothing of

@@ -10,9 +10,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
-	"matrix-tui/sandbox/gateway/gemini"
 	"matrix-tui/state/clean"
 )
 

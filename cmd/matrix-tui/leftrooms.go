@@ -45,7 +45,7 @@ func (l leftRoom) space() string {
 
 // leftRooms returns the rooms that the bot has left, by what is kept: in state.json, in podman's volumes, or as a
 // transcript. It only reads. If podman cannot measure them within a time, their sizes are unknown.
-func leftRooms(ctx context.Context, cfg *Config, podman *sandbox.Podman, measuring time.Duration) ([]leftRoom, error) {
+func leftRooms(ctx context.Context, cfg *Config, podman sandbox.Engine, measuring time.Duration) ([]leftRoom, error) {
 	joined, err := joinedRooms(ctx, cfg)
 	if err != nil {
 		return nil, err

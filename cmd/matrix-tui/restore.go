@@ -110,7 +110,7 @@ type restore struct {
 	manifest  manifest
 	names     map[string]bool // of the backup's members
 	force     bool
-	podman    *sandbox.Podman // nil: no volumes
+	podman    sandbox.Engine // nil: no volumes
 	say       io.Writer
 	aside     string // where the state that was there is now
 }

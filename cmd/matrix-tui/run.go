@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
 	"matrix-tui/bot/capacity"
@@ -24,7 +25,6 @@ import (
 	"matrix-tui/bot/recall/tools"
 	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
-	"matrix-tui/sandbox/gateway/gemini"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )

@@ -23,17 +23,17 @@ func TestDamagedSupervisor(t *testing.T) {
 	}
 	spec := RunSpec{ID: "one", Dir: "/", Argv: []string{"sh", "-c", "echo cold"}, Warm: &Warm{Key: "key"}}
 	damage("") // by a power failure
-	if answer := startRun(t, s, spec); answer != (Answer{}) {
+	if answer := startRun(t, s, spec); !none(answer) {
 		t.Errorf("an empty record: %+v", answer)
 	}
-	call(t, s, "", "tail", "one", "0")
+	outputOf(t, s, "one")
 	for _, end := range []string{"run", "park", "discard"} {
-		if answer := parkRun(t, s, Parking{Key: "key", For: time.Hour}); !answer.started() || answer.Existed {
+		if answer := parkRun(t, s, Parking{Key: "key", For: time.Hour}); answer.Failed() || answer.Existed {
 			t.Fatalf("%s: %+v", end, answer)
 		}
 		sup := supervisorOf(t, s)
 		damage("garbage") // by the agent
-		var answer Answer
+		var answer Reply
 		switch spec.ID = end; end {
 		case "run":
 			answer = startRun(t, s, spec)
@@ -45,12 +45,12 @@ func TestDamagedSupervisor(t *testing.T) {
 		case "discard":
 			answer = parkRun(t, s, Parking{})
 		}
-		if !answer.started() || answer.Existed {
+		if answer.Failed() || answer.Existed {
 			t.Errorf("%s: %+v", end, answer)
 		}
 		ended(t, end, sup.Main)
 		ended(t, end, sup.PID)
-		if answer := parkRun(t, s, Parking{}); !answer.started() || answer.Existed {
+		if answer := parkRun(t, s, Parking{}); answer.Failed() || answer.Existed {
 			t.Errorf("%s: %+v", end, answer)
 		}
 	}

@@ -87,14 +87,7 @@ func aside(path string) {
 	}
 }
 
-// receive is `boxinit write`.
-func receive(from io.Reader, path string, size int64, onlyNew bool) error {
-	// Read all input even if nothing will be written, so that the sender does not fail.
-	defer func() { _, _ = io.Copy(io.Discard, io.LimitReader(from, size)) }()
-	return writeFile(path, io.LimitReader(from, size), size, 0, onlyNew)
-}
-
-// send is `boxinit read`.
+// send copies the first max bytes of a regular file.
 func send(to io.Writer, path string, max int64) error {
 	f, _, err := openRegular(path)
 	if err != nil {

@@ -1,12 +1,9 @@
 package boxinit
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -17,39 +14,9 @@ const (
 	// holdLimit is how long a connection waits for the gateway to come back.
 	holdLimit = 10 * time.Minute
 	holdPoll  = 50 * time.Millisecond
-	// doorTime is how long a run waits for PID 1 to accept connections.
-	doorTime = 5 * time.Second
 	// forwardMax bounds the number of open connections; more wait to be accepted.
 	forwardMax = 512
 )
-
-// awaitDoor waits until connections to the gateway are accepted, for at most limit. A run can be started before PID 1 has got
-// that far, and its command might not try again.
-func awaitDoor(address string, limit time.Duration) {
-	for end := time.Now().Add(limit); ; time.Sleep(holdPoll) {
-		left := time.Until(end)
-		if left <= 0 {
-			return
-		}
-		if conn, err := net.DialTimeout("tcp", address, left); err == nil {
-			conn.Close()
-			return
-		}
-	}
-}
-
-// opensDoor reports whether PID 1 is this program, as in a container. PID 1 conceals which file it executes, but not its
-// command line.
-func opensDoor() bool {
-	line, err := os.ReadFile("/proc/1/cmdline")
-	return err == nil && isInit(line)
-}
-
-// isInit reports whether a command line, as in /proc, is that of boxinit as PID 1.
-func isInit(line []byte) bool {
-	program, arguments, _ := bytes.Cut(line, []byte{0})
-	return filepath.Base(string(program)) == "boxinit" && len(arguments) == 0
-}
 
 // forwarder joins each TCP connection to its own connection to a unix socket. While nothing listens there, for example
 // because the bot restarts, it holds the connection.

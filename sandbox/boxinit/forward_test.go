@@ -55,7 +55,7 @@ func echo(t *testing.T, socket string) net.Listener {
 	return listener
 }
 
-func ask(t *testing.T, address, text string) *net.TCPConn {
+func askDoor(t *testing.T, address, text string) *net.TCPConn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -82,7 +82,7 @@ func TestForward(t *testing.T) {
 	address, socket := door(t)
 	echo(t, socket)
 	big := strings.Repeat("0123456789", 100_000)
-	conn := ask(t, address, big)
+	conn := askDoor(t, address, big)
 	conn.CloseWrite()
 	if got := hear(t, conn); got != "echo "+big {
 		t.Errorf("%d bytes", len(got))
@@ -94,7 +94,7 @@ func TestForward(t *testing.T) {
 func TestForwardHolds(t *testing.T) {
 	address, socket := door(t)
 	for range 2 {
-		conn := ask(t, address, "hello")
+		conn := askDoor(t, address, "hello")
 		quick := time.Now().Add(3 * holdPoll)
 		conn.SetReadDeadline(quick)
 		var one [1]byte
@@ -134,51 +134,9 @@ func TestForwardForgets(t *testing.T) {
 		conn.Close()
 	}
 	echo(t, socket)
-	conn := ask(t, address, "hello")
+	conn := askDoor(t, address, "hello")
 	conn.CloseWrite()
 	if got := hear(t, conn); got != "echo hello" {
 		t.Errorf("%q", got)
-	}
-}
-
-// A run waits until connections are accepted, and not forever.
-func TestAwaitDoor(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
-	begin := time.Now()
-	awaitDoor(address, 200*time.Millisecond) // nobody opens it
-	if took := time.Since(begin); took < 200*time.Millisecond {
-		t.Errorf("waited for %s, want 200 ms", took)
-	}
-	const pause = 200 * time.Millisecond
-	begin = time.Now()
-	opened := make(chan net.Listener, 1)
-	time.AfterFunc(pause, func() {
-		late, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Error(err)
-		}
-		opened <- late
-	})
-	awaitDoor(address, 40*time.Second)
-	if took := time.Since(begin); took < pause || took > 30*time.Second {
-		t.Errorf("waited for %s, but it was open after %s", took, pause)
-	}
-	if late := <-opened; late != nil {
-		late.Close()
-	}
-	if opensDoor() {
-		t.Error("PID 1 of this host is boxinit")
-	}
-	for line, want := range map[string]bool{ // sandbox's tests make sure that a container has one of the first two
-		"/boxinit\x00": true, "/usr/bin/boxinit\x00": true, "/boxinit\x00attend\x00": false, "/sbin/init\x00splash\x00": false, "": false,
-	} {
-		if got := isInit([]byte(line)); got != want {
-			t.Errorf("%q: %v, want %v", line, got, want)
-		}
 	}
 }

@@ -43,20 +43,43 @@ func (p *Program) serve() int {
 		f := forwarder{Socket: GatewaySocket}
 		go f.serve(ctx, listener)
 	}
-	go p.callOut(ctx)
-	for s := range signals {
-		if s == unix.SIGCHLD {
-			reap()
-			continue
+	connecting, again := 0, time.NewTimer(0)
+	for {
+		select {
+		case <-again.C:
+			if connecting, err = p.startConnecting(); err != nil {
+				again.Reset(callPause) // the container may have used up its processes
+			}
+		case s := <-signals:
+			if s != unix.SIGCHLD {
+				goodbye(store{p.Dir})
+				return 0
+			}
+			if reap(connecting) {
+				again.Reset(callPause)
+			}
 		}
-		break
 	}
-	goodbye(store{p.Dir})
-	return 0
 }
 
-// reap reaps all children that have ended.
-func reap() {
+// startConnecting starts the process that carries out the bot's requests.
+func (p *Program) startConnecting() (pid int, err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	argv := append(append([]string{"boxinit"}, p.Self[1:]...), "connect")
+	child, err := os.StartProcess(p.Self[0], argv, &os.ProcAttr{Dir: "/", Files: []*os.File{null, null, null}})
+	if err != nil {
+		return 0, err
+	}
+	pid = child.Pid
+	return pid, child.Release()
+}
+
+// reap reaps all children that have ended, and reports whether one of them was that one.
+func reap(child int) (is bool) {
 	for {
 		var ws unix.WaitStatus
 		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG, nil)
@@ -64,8 +87,9 @@ func reap() {
 			continue
 		}
 		if err != nil || pid <= 0 {
-			return
+			return is
 		}
+		is = is || pid == child
 	}
 }
 
@@ -83,7 +107,7 @@ func goodbye(s store) {
 		}
 	}
 	for end := time.Now().Add(farewell); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		reap()
+		reap(0)
 		if unix.Kill(-1, unix.SIGTERM) != nil { // no process is left
 			return
 		}

@@ -3,7 +3,6 @@ package boxinit
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"io"
 	"math"
 	"os"
@@ -173,16 +172,7 @@ func BoundedLeft(list []Left) []Left {
 	return list
 }
 
-// printLeft is `boxinit left`.
-func (p *Program) printLeft(s store) error {
-	list, err := s.left()
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(p.Stdout).Encode(list)
-}
-
-// endLeft is `boxinit endleft`: it ends everything that ended runs have left.
+// endLeft ends everything that ended runs have left.
 func (s store) endLeft() error {
 	for _, id := range s.leftRuns() {
 		if err := stop(s, id); err != nil {

@@ -1,7 +1,6 @@
 package boxinit
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,16 +70,16 @@ func TestLeft(t *testing.T) {
 	s := testStore(t)
 	left := func() (list []Left) {
 		t.Helper()
-		stdout, stderr, code := call(t, s, "", "left")
-		if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != 0 {
-			t.Fatalf("left: code %d, %q, %q", code, stdout, stderr)
+		_, reply := ask(t, s, Request{Op: OpLeft}, "")
+		if reply.Error != "" {
+			t.Fatal(reply.Error)
 		}
-		return list
+		return reply.Left
 	}
 	began := time.Now()
 	startRun(t, s, RunSpec{ID: "first", Dir: "/", Argv: []string{"sh", "-c", "setsid sleep 7001 & MATRIX_TUI_READER=1 setsid sleep 7002 & echo begun"}})
-	if _, stderr, _ := call(t, s, "", "tail", "first", "0"); !strings.Contains(stderr, `"Left":true`) {
-		t.Errorf("status: %s", stderr)
+	if _, status := outputOf(t, s, "first"); !status.Left {
+		t.Errorf("status: %+v", status)
 	}
 	startRun(t, s, RunSpec{ID: "second", Dir: "/", Argv: []string{"sleep", "7003"}, Forget: []string{"first"}})
 	s.prune(0, 0)
@@ -90,8 +89,8 @@ func TestLeft(t *testing.T) {
 	if len(got) != 1 || got[0].Command != "sleep 7001" || len(got[0].Ports) != 0 || got[0].Since.Sub(began).Abs() > time.Minute {
 		t.Fatalf("left: %+v", got)
 	}
-	if _, stderr, code := call(t, s, "", "endleft"); code != 0 {
-		t.Fatal(stderr)
+	if _, reply := ask(t, s, Request{Op: OpEndLeft}, ""); reply.Error != "" {
+		t.Fatal(reply.Error)
 	}
 	if got := left(); len(got) != 0 {
 		t.Errorf("after the end: %+v", got)

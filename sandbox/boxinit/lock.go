@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Locked is in the error of an [Answer] if something in the container keeps a lock that is needed to start runs.
+// Locked is in the error of an [Reply] if something in the container keeps a lock that is needed to start runs.
 const Locked = "is locked by another process of the container"
 
 // lockTime bounds the wait for a lock. Whoever starts or discards a run needs it for less, but every process of the

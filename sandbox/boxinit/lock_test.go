@@ -27,7 +27,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("park: %+v", answer)
 	}
 	other.Close()
-	if answer := startRun(t, s, spec); answer != (Answer{}) {
+	if answer := startRun(t, s, spec); !none(answer) {
 		t.Errorf("afterwards: %+v", answer)
 	}
 }
@@ -36,14 +36,14 @@ func TestLocked(t *testing.T) {
 func TestPipesForRecords(t *testing.T) {
 	s := testStore(t)
 	startRun(t, s, RunSpec{ID: "old", Dir: "/", Argv: []string{"true"}})
-	call(t, s, "", "tail", "old", "0")
+	outputOf(t, s, "old")
 	for _, name := range []string{"lock", "begin.json", "end.json", "supervisor.json"} {
 		os.Remove(s.file("old", name))
 		if err := unix.Mkfifo(s.file("old", name), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if answer := startRun(t, s, RunSpec{ID: "new", Dir: "/", Argv: []string{"true"}, Forget: []string{"old"}}); answer != (Answer{}) {
+	if answer := startRun(t, s, RunSpec{ID: "new", Dir: "/", Argv: []string{"true"}, Forget: []string{"old"}}); !none(answer) {
 		t.Errorf("%+v", answer)
 	}
 }

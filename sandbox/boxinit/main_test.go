@@ -2,7 +2,6 @@ package boxinit
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"runtime"
 	"strings"
@@ -32,85 +31,56 @@ func testStore(t *testing.T) store {
 	return s
 }
 
-// call executes a command in this process.
-func call(t *testing.T, s store, stdin string, args ...string) (stdout, stderr string, code int) {
+func startRun(t *testing.T, s store, spec RunSpec) Reply {
 	t.Helper()
-	in, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	go func() {
-		w.WriteString(stdin)
-		w.Close()
-	}()
-	var out, errs bytes.Buffer
-	p := Program{Dir: s.dir, Self: []string{"/proc/self/exe"}, Stdin: in, Stdout: &out, Stderr: &errs}
-	code = p.Main(args)
-	return out.String(), errs.String(), code
+	_, reply := ask(t, s, Request{Op: OpRun, Run: &spec}, "")
+	return reply
 }
 
-func startRun(t *testing.T, s store, spec RunSpec) Answer {
+func outputOf(t *testing.T, s store, id string) (string, RunStatus) {
 	t.Helper()
-	request, err := json.Marshal(spec)
-	if err != nil {
-		t.Fatal(err)
+	out, reply := ask(t, s, Request{Op: OpFollow, ID: id}, "")
+	if reply.Error != "" || reply.Status == nil {
+		t.Fatalf("%+v", reply)
 	}
-	stdout, stderr, code := call(t, s, string(request), "run")
-	var answer Answer
-	if err := json.Unmarshal([]byte(stdout), &answer); err != nil || code != 0 {
-		t.Fatalf("run: code %d, %q, %q", code, stdout, stderr)
-	}
-	return answer
+	return out, *reply.Status
 }
 
-func TestCommands(t *testing.T) {
+// none reports whether a reply says that a run was started, and nothing else.
+func none(r Reply) bool { return !r.Failed() && !r.Existed }
+
+func TestRuns(t *testing.T) {
 	s := testStore(t)
 	spec := RunSpec{ID: "r", Dir: "/", Argv: []string{"sh", "-c", "echo out; echo err >&2; exit 4"}}
-	if answer := startRun(t, s, spec); answer != (Answer{}) {
-		t.Fatalf("%+v", answer)
+	a := request(t, s, Request{Op: OpRun, Run: &spec, Follow: true})
+	if first := a.reply(); !none(first) {
+		t.Fatalf("%+v", first)
 	}
-	stdout, stderr, code := call(t, s, "", "tail", "r", "0")
-	var status RunStatus
-	if err := json.Unmarshal([]byte(stderr), &status); err != nil || code != 0 || stdout != "out\n" {
-		t.Fatalf("tail: code %d, %q, %q", code, stdout, stderr)
-	}
-	if status.State != RunExited || status.Code != 4 || status.Stderr != "err\n" || status.Size != 4 {
-		t.Errorf("%+v", status)
+	status := a.reply().Status
+	if status == nil || a.out.String() != "out\n" || status.State != RunExited || status.Code != 4 || status.Stderr != "err\n" || status.Size != 4 {
+		t.Errorf("%q, %+v", a.out.String(), status)
 	}
 	if answer := startRun(t, s, spec); !answer.Existed {
 		t.Errorf("again: %+v", answer)
 	}
-	for _, c := range []struct {
-		stdin string
-		args  string
-		code  int
-		out   string
-	}{
-		{"", "status unknown", 0, `"State":"none"`},
-		{"", "status r", 0, `"State":"exited"`},
-		{"", "status a/b", exitError, ""},
-		{"", "tail r -1", exitUsage, ""},
-		{"", "tail r", exitUsage, ""},
-		{"", "supervise", exitUsage, ""},
-		{"", "nonsense", exitUsage, ""},
-		{"", "remove r", 0, ""},
-		{"", "remove r", 0, ""},
-		{"", "stop r", 0, ""},
-		{"not JSON", "run", exitError, ""},
-		{"{}", "run", 0, `"Error":"run ID`},
-		{"", "attend now", exitUsage, ""},
-		{`{"ID":"r","Argv":["true"]}`, "run -new", exitUsage, ""},
-		{"short", "write " + s.dir + "/file 9", exitError, ""},
-		{"", "read " + s.dir + "/file 9", exitNotFound, ""},
-		{"right", "write " + s.dir + "/file 5", 0, ""},
-		{"other", "write -new " + s.dir + "/file 5", 0, ""},
-		{"", "read " + s.dir + "/file 3", 0, "rig"},
-		{"", "read " + s.dir + "/file x", exitUsage, ""},
-	} {
-		stdout, stderr, code := call(t, s, c.stdin, strings.Fields(c.args)...)
-		if code != c.code || !strings.Contains(stdout, c.out) {
-			t.Errorf("%s: code %d, want %d: %q, %q", c.args, code, c.code, stdout, stderr)
+	for id, want := range map[string]RunState{"unknown": RunNone, "r": RunExited} {
+		if _, reply := ask(t, s, Request{Op: OpStatus, ID: id}, ""); reply.Status == nil || reply.Status.State != want {
+			t.Errorf("%s: %+v", id, reply)
+		}
+	}
+	for _, op := range []Op{OpStop, OpRemove, OpRemove} {
+		if _, reply := ask(t, s, Request{Op: op, ID: "r"}, ""); reply.Error != "" {
+			t.Errorf("%s: %+v", op, reply)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range []string{"nonsense", "supervise", "operate now", "supervise a/b"} {
+		var out bytes.Buffer
+		p := Program{Dir: t.TempDir(), Self: []string{"/proc/self/exe"}, Stdout: &out, Stderr: &out}
+		if code := p.Main(strings.Fields(args)); code == 0 || out.Len() == 0 {
+			t.Errorf("%s: code %d, %q", args, code, out.String())
 		}
 	}
 }
@@ -124,7 +94,7 @@ func TestStartAfterCutOff(t *testing.T) {
 	if status, err := s.status("r"); err != nil || status.State != RunNone {
 		t.Errorf("%+v, %v", status, err)
 	}
-	if answer := startRun(t, s, RunSpec{ID: "r", Dir: "/", Argv: []string{"true"}}); answer != (Answer{}) {
+	if answer := startRun(t, s, RunSpec{ID: "r", Dir: "/", Argv: []string{"true"}}); !none(answer) {
 		t.Errorf("%+v", answer)
 	}
 }
@@ -133,7 +103,7 @@ func TestStartAfterCutOff(t *testing.T) {
 func TestTornRecords(t *testing.T) {
 	s := testStore(t)
 	startRun(t, s, RunSpec{ID: "r", Dir: "/", Argv: []string{"true"}})
-	call(t, s, "", "tail", "r", "0")
+	outputOf(t, s, "r")
 	if err := os.WriteFile(s.file("r", "end.json"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -143,9 +113,8 @@ func TestTornRecords(t *testing.T) {
 			break
 		}
 	}
-	_, stderr, code := call(t, s, "", "tail", "r", "0")
-	if code != 0 || !strings.Contains(stderr, `"State":"interrupted"`) {
-		t.Errorf("tail: code %d, %q; status %+v", code, stderr, got)
+	if _, status := outputOf(t, s, "r"); status.State != RunInterrupted {
+		t.Errorf("%+v; status %+v", status, got)
 	}
 }
 
@@ -155,7 +124,7 @@ func TestPrune(t *testing.T) {
 	startRun(t, s, RunSpec{ID: "0", Dir: "/", Argv: []string{"sleep", "1000"}})
 	for _, id := range ids {
 		startRun(t, s, RunSpec{ID: id, Dir: "/", Argv: []string{"printf", "1234567890"}})
-		call(t, s, "", "tail", id, "0")
+		outputOf(t, s, id)
 		for t.Context().Err() == nil && held(s.file(id, "lock")) { // until its supervisor has ended
 			runtime.Gosched()
 		}

@@ -2,7 +2,6 @@ package boxinit
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -27,21 +26,9 @@ type parkedRecord struct {
 	Print string // of Facts
 }
 
-// park is the answer to a request to park a run.
-func (p *Program) park(s store, order Parking) Answer {
-	if p.weak != "" {
-		return Answer{Weak: p.weak}
-	}
-	answer, err := s.park(order, p.Self)
-	if err != nil {
-		return Answer{Error: err.Error()}
-	}
-	return answer
-}
-
 // park parks a run, or lets the one that is parked with the same key wait longer. Without a key, it discards the parked
 // run. It fails if a run is active.
-func (s store) park(order Parking, self []string) (answer Answer, err error) {
+func (s store) park(order Parking, self []string) (answer Reply, err error) {
 	if order.Key == "" {
 		gate, err := s.gate()
 		if err != nil {
@@ -205,13 +192,4 @@ func (r supervisorRecord) kill(mark string, self bool) bool {
 		}
 	}
 	return false
-}
-
-// parkOnce is `boxinit park`: the request on stdin, the answer on stdout, one line.
-func (p *Program) parkOnce(s store) error {
-	var order Parking
-	if err := p.request(&order); err != nil {
-		return err
-	}
-	return json.NewEncoder(p.Stdout).Encode(p.park(s, order))
 }

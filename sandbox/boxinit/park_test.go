@@ -1,7 +1,6 @@
 package boxinit
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,32 +11,14 @@ import (
 )
 
 // parkRun parks a run that says it is ready and then repeats its input.
-func parkRun(t *testing.T, s store, order Parking) Answer {
+func parkRun(t *testing.T, s store, order Parking) Reply {
 	t.Helper()
 	if order.Run.ID == "" {
 		order.Run.ID = "parked-1"
 	}
 	order.Run.Dir, order.Run.Argv = "/", []string{"sh", "-c", "echo ready; cat; exit 3"}
-	request, err := json.Marshal(order)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, stderr, code := call(t, s, string(request), "park")
-	var answer Answer
-	if err := json.Unmarshal([]byte(stdout), &answer); err != nil || code != 0 {
-		t.Fatalf("park: code %d, %q, %q", code, stdout, stderr)
-	}
-	return answer
-}
-
-func outputOf(t *testing.T, s store, id string) (string, RunStatus) {
-	t.Helper()
-	stdout, stderr, code := call(t, s, "", "tail", id, "0")
-	var status RunStatus
-	if err := json.Unmarshal([]byte(stderr), &status); err != nil || code != 0 {
-		t.Fatalf("tail: code %d, %q", code, stderr)
-	}
-	return stdout, status
+	_, reply := ask(t, s, Request{Op: OpPark, Park: &order}, "")
+	return reply
 }
 
 // supervisorOf returns the record of the parked run's supervisor.
@@ -111,10 +92,10 @@ func TestParked(t *testing.T) {
 		write("imported.md", "one")()
 		write("GEMINI.md", "one @imported.md")()
 		id := strings.ReplaceAll(name, " ", "-")
-		if answer := parkRun(t, s, order); !answer.started() || answer.Existed {
+		if answer := parkRun(t, s, order); answer.Failed() || answer.Existed {
 			t.Fatalf("%s: %+v", name, answer)
 		}
-		if answer := parkRun(t, s, order); !answer.started() || !answer.Existed || answer.Until.Before(time.Now()) {
+		if answer := parkRun(t, s, order); answer.Failed() || !answer.Existed || answer.Until.Before(time.Now()) {
 			t.Fatalf("%s: again: %+v", name, answer)
 		}
 		sup := supervisorOf(t, s)
@@ -124,7 +105,7 @@ func TestParked(t *testing.T) {
 		begun := time.Now()
 		spec := RunSpec{ID: id, Dir: "/", Argv: []string{"sh", "-c", "echo cold; cat; exit 4"}, Warm: &Warm{c.key, []byte(c.input)}, Input: []byte(c.input), Watch: []string{tree + "/file"},
 			Files: []File{{Path: tree + "/file", Data: []byte("three")}}}
-		if answer := startRun(t, s, spec); answer != (Answer{}) {
+		if answer := startRun(t, s, spec); !none(answer) {
 			t.Errorf("%s: %+v", name, answer)
 		}
 		out, status := outputOf(t, s, id)
@@ -143,7 +124,7 @@ func TestParked(t *testing.T) {
 		if _, err := os.Lstat(s.run(parkedRun)); err == nil {
 			t.Errorf("%s: a parked run is left", name)
 		}
-		if answer := startRun(t, s, spec); answer != (Answer{Existed: true}) {
+		if answer := startRun(t, s, spec); !answer.Existed || answer.Failed() {
 			t.Errorf("%s: once more: %+v", name, answer)
 		}
 	}
@@ -160,7 +141,7 @@ func TestParkedEnds(t *testing.T) {
 		"killed":    {time.Hour, func(sup supervisorRecord) { unix.Kill(sup.Main, unix.SIGKILL) }},
 		"discarded": {time.Hour, func(supervisorRecord) { parkRun(t, s, Parking{}) }},
 	} {
-		if answer := parkRun(t, s, Parking{Key: "key", For: c.wait}); !answer.started() || answer.Existed {
+		if answer := parkRun(t, s, Parking{Key: "key", For: c.wait}); answer.Failed() || answer.Existed {
 			t.Fatalf("%s: %+v", name, answer)
 		}
 		sup := supervisorOf(t, s)

@@ -13,39 +13,13 @@ import (
 	"time"
 )
 
-// maxRequest bounds the request on stdin, in bytes.
-const maxRequest = 64 << 20
-
-// run is `boxinit run`: the request on stdin, the answer on stdout, one line.
-func (p *Program) run(s store) error {
-	var spec RunSpec
-	if err := p.request(&spec); err != nil {
-		return err
-	}
-	return json.NewEncoder(p.Stdout).Encode(p.start(s, spec))
-}
-
-// request reads the request on stdin.
-func (p *Program) request(to any) error {
-	if err := json.NewDecoder(io.LimitReader(p.Stdin, maxRequest)).Decode(to); err != nil {
-		return fmt.Errorf("read request: %w", err)
-	}
-	return nil
-}
-
-// start starts a run and returns the answer to the request.
-func (p *Program) start(s store, spec RunSpec) Answer {
-	if p.weak != "" {
-		return Answer{Weak: p.weak}
-	}
-	existed, err := s.start(spec, p.Self)
-	answer := Answer{Existed: existed}
+// started returns the reply to a request to start a run.
+func (s store) started(spec RunSpec, self []string) Reply {
+	existed, err := s.start(spec, self)
 	if there := (presentError{}); errors.As(err, &there) {
-		answer.Present = there.path
-	} else if err != nil {
-		answer.Error = err.Error()
+		return Reply{Present: there.path}
 	}
-	return answer
+	return replyOf(Reply{Existed: existed}, err)
 }
 
 // presentError says that a file of RunSpec.Without exists.
@@ -209,7 +183,7 @@ func superviseIn(order Parking, self []string, lock *os.File) (unknown bool, err
 	}
 	handedOver := json.NewEncoder(requestIn).Encode(order)
 	requestIn.Close()
-	var answer Answer
+	var answer Reply
 	if err := errors.Join(handedOver, json.NewDecoder(readyOut).Decode(&answer)); err != nil {
 		if text := printedBy(printedOut); text != "" {
 			_ = cmd.Wait()

@@ -14,7 +14,7 @@ func TestSupervisorWithoutThreads(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), said) {
 		t.Fatalf("%v, want what it said", err)
 	}
-	if answer := startRun(t, s, spec); answer != (Answer{}) {
+	if answer := startRun(t, s, spec); !none(answer) {
 		t.Errorf("the second start: %+v", answer)
 	}
 }

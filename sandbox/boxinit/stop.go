@@ -18,7 +18,7 @@ const (
 	stopPoll  = 10 * time.Millisecond
 )
 
-// stop is `boxinit stop`: it ends everything the run started, and returns when all of it is gone and the end is
+// stop ends everything the run started, and returns when all of it is gone and the end is
 // recorded.
 func stop(s store, id string) error {
 	var sup supervisorRecord

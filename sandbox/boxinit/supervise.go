@@ -34,7 +34,7 @@ func supervise(s store, id string) error {
 	request.Close()
 	spec := order.Run
 	run, err := begin(s, order)
-	answer := Answer{}
+	answer := Reply{}
 	if err != nil {
 		answer.Error = err.Error()
 	}
@@ -115,9 +115,6 @@ func begin(s store, order Parking) (*supervised, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if opensDoor() {
-		awaitDoor(Door, doorTime)
 	}
 	r.main, err = execute(spec, stdin, r.pump.outIn, r.pump.errIn)
 	stdin.Close()

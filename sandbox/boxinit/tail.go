@@ -1,7 +1,7 @@
 package boxinit
 
 import (
-	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -16,24 +16,11 @@ const (
 	tailLook = 250 * time.Millisecond
 )
 
-// tail is `boxinit tail`: the run's stdout from offset on until the run has ended, then its status as JSON on stderr.
-// With -attached it ends when its stdin is closed, so that it does not outlive its caller.
-func (p *Program) tail(s store, id string, offset int64, attached bool) error {
-	if attached {
-		go func() {
-			_, _ = io.Copy(io.Discard, p.Stdin)
-			os.Exit(0)
-		}()
-	}
-	status, err := s.tail(id, offset, p.Stdout)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(p.Stderr).Encode(status)
-}
+var errGone = errors.New("the caller is gone")
 
-// tail copies the run's stdout from offset on until the run has ended, and returns its status.
-func (s store) tail(id string, offset int64, to io.Writer) (RunStatus, error) {
+// tail copies the run's stdout from offset on until the run has ended, and returns its status. It gives up if gone is
+// closed.
+func (s store) tail(id string, offset int64, to io.Writer, gone <-chan struct{}) (RunStatus, error) {
 	changes := newChanges(s.run(id))
 	defer changes.close()
 	status, err := s.status(id)
@@ -48,11 +35,11 @@ func (s store) tail(id string, offset int64, to io.Writer) (RunStatus, error) {
 	if _, err := out.Seek(offset, io.SeekStart); err != nil {
 		return status, err
 	}
-	return follow(s, id, out, to, changes)
+	return follow(s, id, out, to, changes, gone)
 }
 
 // follow copies until the run has ended and everything before that has been copied.
-func follow(s store, id string, out io.Reader, to io.Writer, changes *changes) (RunStatus, error) {
+func follow(s store, id string, out io.Reader, to io.Writer, changes *changes, gone <-chan struct{}) (RunStatus, error) {
 	looked := time.Time{}
 	for {
 		ended := sizeOf(s.file(id, "end.json")) >= 0
@@ -70,7 +57,12 @@ func follow(s store, id string, out io.Reader, to io.Writer, changes *changes) (
 		if _, err := io.Copy(to, out); err != nil {
 			return RunStatus{}, err
 		}
-		changes.wait(tailLook)
+		select {
+		case <-gone:
+			return RunStatus{}, errGone
+		default:
+			changes.wait(tailLook)
+		}
 	}
 }
 

@@ -148,36 +148,39 @@ type Left struct {
 	Since   time.Time // when it was started, by the container's clock
 }
 
-// Answer is the answer to the request to start a run, by `boxinit run` or attend: one JSON object on stdout.
-type Answer struct {
-	// Existed says that a run with this ID already existed and was left alone.
-	Existed bool
-	// Present is the first file of RunSpec.Without that exists, or ""; if there is one, the run was not started.
-	Present string
-	// Weak says in what the container is weaker than it must be, "" if in nothing; if it is, the run was not started.
-	Weak string
-	// Error says why the run could not be started; "" if it was.
-	Error string
-	// Until is when a run that was parked ends.
-	Until time.Time
-}
+// Op is what a [Request] wants.
+type Op string
 
-func (a Answer) started() bool { return a.Weak == "" && a.Present == "" && a.Error == "" }
+// The operations. A reply to each of them ends it; a run that is followed has one before its output, too.
+const (
+	OpPing    Op = "ping"
+	OpRun     Op = "run"    // starts Run; with Follow, its output follows, and its status
+	OpFollow  Op = "follow" // the output of run ID from Offset on, and its status
+	OpPark    Op = "park"   // parks a run; without a key, discards the parked one
+	OpStatus  Op = "status"
+	OpStop    Op = "stop"
+	OpRemove  Op = "remove"
+	OpLeft    Op = "left"    // lists what ended runs have left running
+	OpEndLeft Op = "endleft" // ends that
+	OpExec    Op = "exec"    // Command, with the input that follows
+	OpWrite   Op = "write"   // a file of Size bytes, which follow; with New, only if nothing exists there
+	OpRead    Op = "read"    // the first Size bytes of a regular file
+)
 
-// Request is what `boxinit attend` reads: a run to start and follow, a run to park, a command, or nothing, which is
-// answered with an empty [Reply], as is what an older boxinit does not know. The answer to a run is an [Answer] on stdout; if it was started, its output follows, and
-// an [Ended] on stderr. The answer to a run to park is an Answer, too, in a Reply's Stdout; without a key, the parked run
-// is discarded.
+// Request is one operation: the first frame of a connection.
 type Request struct {
-	// Strength is what the container must be like for a run to be started, a [Strength] in JSON; "" is what the command
-	// line of attend says.
-	Strength string `json:",omitempty"`
-
-	Run  *RunSpec `json:",omitempty"`
-	Park *Parking `json:",omitempty"`
-	Exec *Command `json:",omitempty"`
-	// Pipe is a command with an input. An older boxinit does not know it: see [Reply].Piped.
-	Pipe *Command `json:",omitempty"`
+	Op Op
+	// Strength is what the container must be like for a run to be started or parked, a [Strength] in JSON.
+	Strength string   `json:",omitempty"`
+	Run      *RunSpec `json:",omitempty"`
+	Park     *Parking `json:",omitempty"`
+	Command  *Command `json:",omitempty"`
+	ID       string   `json:",omitempty"` // of a run
+	Path     string   `json:",omitempty"` // of a file
+	Offset   int64    `json:",omitempty"`
+	Size     int64    `json:",omitempty"`
+	Follow   bool     `json:",omitempty"`
+	New      bool     `json:",omitempty"`
 }
 
 // Command is a command that is waited for.
@@ -188,28 +191,42 @@ type Command struct {
 	Dir string
 	// MaxOutput bounds stdout and stderr, in bytes each. The rest is dropped.
 	MaxOutput int64
-	// Input is the command's standard input, if the request is a Pipe; nil is empty.
-	Input []byte `json:",omitempty"`
 }
 
-// Reply is the outcome of a Command, one JSON object on stdout.
+// Reply is the outcome of an operation.
 type Reply struct {
-	// Error says why the command could not be started; "" if it was.
-	Error          string `json:",omitempty"`
-	Stdout, Stderr []byte `json:",omitempty"`
-	// Code is the exit code, or 128 + signal number if a signal ended the command.
-	Code int `json:",omitempty"`
-	// Truncated says that Stdout or Stderr was cut at MaxOutput.
+	// Error says why it failed, "" if it did not. Missing says that a file does not exist.
+	Error   string `json:",omitempty"`
+	Missing bool   `json:",omitempty"`
+	// Weak says in what the container is weaker than it must be, "" if in nothing; if it is, no run was started.
+	Weak string `json:",omitempty"`
+	// Present is the first file of RunSpec.Without that exists, "" = none; if there is one, the run was not started.
+	Present string `json:",omitempty"`
+	// Existed says that a run with this ID already existed and was left alone.
+	Existed bool `json:",omitempty"`
+	// Until is when a run that was parked ends.
+	Until time.Time `json:",omitzero"`
+	// Code is a command's exit code, or 128 + signal number if a signal ended it. Truncated says that a stream was cut at
+	// MaxOutput.
+	Code      int  `json:",omitempty"`
 	Truncated bool `json:",omitempty"`
-	// Piped says that the request was a Pipe and was carried out.
-	Piped bool `json:",omitempty"`
+
+	Status *RunStatus `json:",omitempty"`
+	Left   []Left     `json:",omitempty"`
 }
 
-// Ended is the end of a run that `boxinit attend` has started.
-type Ended struct {
-	Status RunStatus
-	// Sent is the number of bytes of the run's stdout that were sent: the two streams may arrive in any order.
-	Sent int64
+// Failed reports whether the operation was not carried out.
+func (r Reply) Failed() bool { return r.Weak != "" || r.Present != "" || r.Error != "" }
+
+// Bounded returns the reply with nothing longer than boxinit makes it: a process of the container may have written it.
+func (r Reply) Bounded() Reply {
+	r.Error, r.Weak, r.Present = clip(r.Error, maxPath), clip(r.Weak, maxPath), clip(r.Present, maxPath)
+	r.Left = BoundedLeft(r.Left)
+	if r.Status != nil {
+		status := r.Status.Bounded()
+		r.Status = &status
+	}
+	return r
 }
 
 // DefaultMaxOutput is the bound of a run's stored stdout if RunSpec has none.

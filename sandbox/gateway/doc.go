@@ -9,7 +9,7 @@
 //     the provider only if they are configured: they are billed per use.
 //   - Services of the bot, each at a path of its own (see [Gateway.Mount]): they learn which room asks, and nothing that
 //     the container says about that. They too are open only while a run is active.
-//   - A connection that the container's first process offers to the bot: see [Gateway.Attend].
+//   - A connection that the container offers to the bot: see [Gateway.Attend].
 //   - A proxy, for HTTP (absolute form) and for everything else (CONNECT). It reaches public addresses only.
 //
 // The key never reaches the container: not in an answer, not in an error, not in a header. The gateway logs the kind,

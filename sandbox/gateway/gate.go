@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"matrix-tui/sandbox/gateway/gemini"
+	"matrix-tui/agent/gemini"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/sandbox/gateway/gemini"
+	"matrix-tui/agent/gemini"
 )
 
 func TestGateAfter(t *testing.T) {

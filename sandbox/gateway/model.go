@@ -3,37 +3,21 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/crash"
 )
 
 const modelPrefix = "/model/"
-
-// The methods of the API that a room may use. Source: https://ai.google.dev/api
-var (
-	listPath = regexp.MustCompile(`^/v1(?:beta|alpha)?/models(?:/[A-Za-z0-9_-][A-Za-z0-9._-]{0,127})?$`)
-	askPath  = regexp.MustCompile(`^/v1(?:beta|alpha)?/models/([A-Za-z0-9_-][A-Za-z0-9._-]{0,127}):(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$`)
-)
-
-// The only headers and query parameters that pass through; everything else, above all a key, is dropped, and what would
-// make the server read or write another format than JSON.
-var (
-	requestHeaders = []string{"Accept-Language", "User-Agent", "X-Goog-Api-Client"}
-	answerHeaders  = []string{"Content-Type", "Retry-After"}
-	queryKeys      = []string{"alt", "pageSize", "pageToken"}
-)
 
 func modelTransport() *http.Transport {
 	return &http.Transport{
@@ -52,23 +36,18 @@ func modelTransport() *http.Transport {
 
 // ask is the model route.
 func (d *door) ask(w http.ResponseWriter, r *http.Request) {
-	path, model, gated := r.URL.Path[len(modelPrefix)-1:], "", ""
-	match := askPath.FindStringSubmatch(path)
-	asks := r.Method == http.MethodPost && match != nil
-	if r.URL.RawPath != "" || !asks && !(r.Method == http.MethodGet && listPath.MatchString(path)) {
+	path := r.URL.Path[len(modelPrefix)-1:]
+	call, ok := gemini.CallOf(r.Method, path)
+	if r.URL.RawPath != "" || !ok {
 		sendError(w, http.StatusNotFound, "this API method is not allowed")
 		return
 	}
-	if alt := r.URL.Query()["alt"]; len(alt) > 1 || len(alt) == 1 && alt[0] != "sse" && alt[0] != "json" {
-		sendError(w, http.StatusBadRequest, "answers come as JSON only: alt must be sse or json")
+	query, err := gemini.Query(r.URL.Query())
+	if err != nil {
+		sendError(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if asks {
-		model = match[1]
-	}
-	if strings.HasSuffix(path, "enerateContent") {
-		gated = base(model)
-	}
+	model, gated := call.Model, call.Gated()
 	if err := d.g.permit(d.room, model); err != nil {
 		sendError(w, http.StatusForbidden, err.Error())
 		return
@@ -76,8 +55,8 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	ctx, watch := newWatch(r.Context(), d.g.cfg.idle)
 	defer watch.stop()
 	var body []byte
-	cost := bill{asks: asks, free: strings.HasSuffix(path, ":countTokens")}
-	if asks {
+	cost := gemini.Bill{Call: call}
+	if call.Asks {
 		var done func()
 		var err error
 		if body, done, err = d.read(ctx, w, r, watch); err != nil {
@@ -85,7 +64,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer done()
-		if err = d.g.cfg.billed(body); err != nil {
+		if err = gemini.Billed(body, d.g.cfg.Tools); err != nil {
 			sendError(w, http.StatusForbidden, err.Error())
 			return
 		}
@@ -98,9 +77,9 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 			sendError(w, http.StatusForbidden, err.Error())
 			return
 		}
-		cost.size = len(body)
-		open := d.open.Add(cost.estimate()) - cost.estimate()
-		defer d.open.Add(-cost.estimate())
+		cost.Size = len(body)
+		open := d.open.Add(cost.Estimate()) - cost.Estimate()
+		defer d.open.Add(-cost.Estimate())
 		if err = d.g.allow(ctx, d.room, open); err != nil {
 			sendError(w, http.StatusForbidden, err.Error())
 			return
@@ -111,16 +90,16 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		d.askFailed(w, r, err)
 		return
 	}
-	if asks {
+	if call.Asks {
 		d.meter.request()
 	}
-	if strings.HasSuffix(path, ":streamGenerateContent") {
+	if call.Streams {
 		d.meter.finish.Store("")
 	}
 	crash.Count("model " + r.Method)
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
-	resp, err := d.g.model.RoundTrip(d.g.upstream(traced, r, path, body))
+	resp, err := d.g.model.RoundTrip(d.g.upstream(traced, r, path, query, body))
 	if err != nil {
 		d.g.gates.leave(gated, first, 0, nil)
 		if sent.Load() { // the model has the request, whoever has hung up
@@ -189,38 +168,23 @@ func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request,
 }
 
 // upstream builds the request that leaves the host.
-func (g *Gateway) upstream(ctx context.Context, r *http.Request, path string, body []byte) *http.Request {
+func (g *Gateway) upstream(ctx context.Context, r *http.Request, path, query string, body []byte) *http.Request {
 	u := *g.cfg.Upstream
 	u.Path, u.RawPath, u.Fragment = strings.TrimSuffix(u.Path, "/")+path, "", ""
-	query, given := url.Values{}, r.URL.Query()
-	for _, k := range queryKeys {
-		if given.Has(k) {
-			query.Set(k, given.Get(k))
-		}
-	}
-	u.RawQuery = query.Encode()
+	u.RawQuery = query
 	out := (&http.Request{Method: r.Method, URL: &u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	if len(body) > 0 {
 		out.ContentLength = int64(len(body))
 		out.Body = io.NopCloser(bytes.NewReader(body))
-		out.Header.Set("Content-Type", "application/json")
 	}
-	for _, k := range requestHeaders {
-		if v := r.Header.Get(k); v != "" {
-			out.Header.Set(k, v)
-		}
-	}
-	if out.Header.Get("User-Agent") == "" {
-		out.Header.Set("User-Agent", "matrix-tui") // otherwise net/http adds its own
-	}
-	out.Header.Set("X-Goog-Api-Key", g.cfg.Key)
+	gemini.Headers(out.Header, r.Header, g.cfg.Key, len(body) > 0)
 	return out
 }
 
 // answer streams the model's answer to the container as it arrives.
-func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, cost *bill) {
+func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, cost *gemini.Bill) {
 	key := scrubber{key: []byte(d.g.cfg.Key)}
-	for _, k := range answerHeaders {
+	for _, k := range gemini.AnswerHeaders {
 		if v := resp.Header.Get(k); v != "" {
 			w.Header().Set(k, key.text(v))
 		}
@@ -237,7 +201,7 @@ func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, 
 	body, buf := watch.body(resp.Body), make([]byte, 32<<10)
 	for {
 		n, err := body.Read(buf)
-		cost.write(buf[:n])
+		cost.Take(buf[:n])
 		out := key.next(buf[:n])
 		if err != nil {
 			out = append(out, key.rest()...)
@@ -280,19 +244,7 @@ func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-var statusNames = map[int]string{
-	http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND", http.StatusBadRequest: "INVALID_ARGUMENT",
-	http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusBadGateway: "UNAVAILABLE", http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
-}
-
-// sendError writes an error in the format of Google's APIs. Source:
-// https://google.aip.dev/193
+// sendError writes an error as the agent reads it.
 func sendError(w http.ResponseWriter, code int, message string) {
-	data, _ := json.Marshal(map[string]any{"error": map[string]any{ // cannot happen: strings and numbers only
-		"code": code, "message": "gateway: " + message, "status": statusNames[code],
-	}})
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	w.WriteHeader(code)
-	w.Write(data)
+	gemini.SendError(w, code, "gateway: "+message)
 }

@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"bytes"
-	"cmp"
-	"regexp"
+	"net/http"
 	"sync/atomic"
 
-	"github.com/tidwall/gjson"
+	"matrix-tui/agent/gemini"
 )
 
 // meter counts a room's use of the model. Last is the input of the newest answer with numbers, finish is why the newest
@@ -28,31 +26,29 @@ func (m *meter) sum() Usage {
 	return Usage{m.requests.Load(), m.input.Load(), m.cached.Load(), m.output.Load()}
 }
 
-// tail is the end of an answer: the last event of a stream has its finishReason. Nothing more is kept.
-type tail struct{ buf []byte }
-
-const maxTail = 64 << 10 // bytes
-
-func (t *tail) write(p []byte) {
-	t.buf = append(t.buf, p...)
-	if len(t.buf) > 2*maxTail {
-		t.buf = append(t.buf[:0], t.buf[len(t.buf)-maxTail:]...)
+// count records an answer. One that was cut before its first numbers is estimated: it is billed all the same.
+func (d *door) count(cost *gemini.Bill, code int) {
+	if !cost.Asks {
+		return
 	}
-}
-
-var reasonName = regexp.MustCompile(`^[A-Z_]{1,40}$`)
-
-// finish returns why a stream ended: its finishReason or, if the prompt was blocked, the blockReason. It is "" if the
-// stream was cut, or is none: Gemini CLI asks for single answers only for purposes of its own.
-func (t *tail) finish() string {
-	start := bytes.LastIndex(t.buf, []byte("\ndata:")) + 1 // in JSON, line breaks within strings are escaped
-	event, ok := bytes.CutPrefix(t.buf[start:], []byte("data:"))
-	if !ok {
-		return ""
+	spent := cost.Tokens()
+	used := Usage{1, spent.Input, spent.Cached, spent.Output}
+	if used.InputTokens > 0 {
+		d.meter.last.Store(used.InputTokens)
 	}
-	found := gjson.GetManyBytes(event, "candidates.0.finishReason", "promptFeedback.blockReason")
-	if reason := cmp.Or(found[0].Str, found[1].Str); reasonName.MatchString(reason) {
-		return reason
+	if reason := cost.Finish(); reason != "" {
+		d.meter.finish.Store(reason)
 	}
-	return ""
+	if used.InputTokens+used.OutputTokens == 0 && code < http.StatusMultipleChoices {
+		used.InputTokens = cost.Estimate()
+	}
+	d.meter.add(used)
+	if d.enter(false) { // the container need not wait for it
+		go func() {
+			defer d.leave(false)
+			d.g.spend(d.room, used)
+		}()
+	} else {
+		d.g.spend(d.room, used)
+	}
 }

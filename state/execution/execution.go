@@ -1,4 +1,6 @@
-package agent
+// Package execution is the state machine of one task with its questions, as the journal stores it and the HTTP API shows
+// it.
+package execution
 
 import (
 	"encoding/json"
@@ -29,6 +31,7 @@ const (
 const (
 	MaxAnswers       = 32
 	MaxAnswer        = 32 << 10
+	maxQuestion      = 64 << 10 // and what it is about
 	MaxAnsweredAbout = 4 << 10  // questions, each kept with its answer
 	MaxCommands      = 64       // and entries of the transcript
 	MaxCommand       = 64 << 10 // each of either
@@ -106,8 +109,8 @@ type Answer struct {
 	Key      string `json:"key,omitempty"`   // identifies a request by HTTP that may be repeated, or ""
 }
 
-// ExecutionSpec is what an execution starts from.
-type ExecutionSpec struct {
+// Spec is what an execution starts from.
+type Spec struct {
 	ID, Room, TaskEvent, Asker string
 	Transcript, Commands       []string
 }
@@ -137,8 +140,8 @@ func limitf(id, format string, args ...any) error {
 	return sentence.Newf(fmt.Errorf("execution %s: %w", id, ErrLimit), format, args...)
 }
 
-// NewExecution returns a pending execution, or ErrLimit if it would be too large.
-func NewExecution(b ExecutionSpec, now time.Time) (*Execution, error) {
+// New returns a pending execution, or ErrLimit if it would be too large.
+func New(b Spec, now time.Time) (*Execution, error) {
 	for _, list := range [][]string{b.Transcript, b.Commands} {
 		if len(list) > MaxCommands {
 			return nil, limitf(b.ID, "A task has at most %d parts.", MaxCommands)
@@ -176,7 +179,7 @@ func (e *Execution) Ask(question, context string, deadline, now time.Time) error
 		return limitf(e.ID, "The agent asked more than %d questions in one task.", MaxAnswers)
 	}
 	e.enter(WaitingForInput, now)
-	e.CurrentQuestion, e.QuestionContext = short(question, MaxQuestion), short(context, MaxQuestion)
+	e.CurrentQuestion, e.QuestionContext = short(question, maxQuestion), short(context, maxQuestion)
 	e.Deadline = deadline.UTC()
 	return nil
 }

@@ -1,26 +1,40 @@
-package gateway
+package gemini
 
-import "encoding/json"
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"regexp"
 
-// bill is what a request to the model costs, as far as its answer has told.
-type bill struct {
-	asks bool // it uses the model: it is no list of models
-	free bool // it only counts tokens
-	size int  // of the request, in bytes
+	"github.com/tidwall/gjson"
+)
+
+// Bill is what a request costs, as far as its answer has told.
+type Bill struct {
+	Call
+	Size int // of the request, in bytes
 	numbers
 	tail
 }
 
-// estimate is the cost in tokens of a request without an answer.
-func (b *bill) estimate() int64 {
-	if b.free {
-		return 0
-	}
-	return int64(min(b.size/4, maxEstimate))
+// Tokens are those of one answer.
+type Tokens struct {
+	Input, Cached, Output int64 // Cached is a part of Input; thoughts are output
 }
 
-// write takes a piece of the answer.
-func (b *bill) write(p []byte) {
+// Tokens returns the numbers of the answer so far; zero if there are none.
+func (b *Bill) Tokens() Tokens { return b.used }
+
+// Estimate is the cost in tokens of a request without an answer.
+func (b *Bill) Estimate() int64 {
+	if b.Free {
+		return 0
+	}
+	return int64(min(b.Size/4, maxEstimate))
+}
+
+// Take takes a piece of the answer.
+func (b *Bill) Take(p []byte) {
 	b.numbers.write(p)
 	b.tail.write(p)
 }
@@ -36,7 +50,7 @@ const (
 // numbers finds the usageMetadata of an answer: of a single one, or the last of a stream. It counts only as a field of the
 // outermost object: the model chooses what the arguments of a function call contain. Nothing else is kept.
 type numbers struct {
-	used Usage
+	used Tokens
 
 	depth, top      int // open brackets; how many are open in the outermost object: 2 in a list of answers
 	quoted, escaped bool
@@ -111,38 +125,40 @@ func (n *numbers) read() {
 	if json.Unmarshal(n.value, &u) != nil {
 		return
 	}
-	n.used = Usage{
-		InputTokens: tokens(u.Prompt) + tokens(u.Tools), CachedTokens: min(tokens(u.Cached), tokens(u.Prompt)),
-		OutputTokens: tokens(u.Candidates) + tokens(u.Thoughts),
-	}
-}
-
-// count records an answer. One that was cut before its first numbers is estimated: it is billed all the same.
-func (d *door) count(cost *bill, code int) {
-	if !cost.asks {
-		return
-	}
-	used := cost.used
-	used.Requests = 1
-	if used.InputTokens > 0 {
-		d.meter.last.Store(used.InputTokens)
-	}
-	if reason := cost.finish(); reason != "" {
-		d.meter.finish.Store(reason)
-	}
-	if used.InputTokens+used.OutputTokens == 0 && code < 300 {
-		used.InputTokens = cost.estimate()
-	}
-	d.meter.add(used)
-	if d.enter(false) { // the container need not wait for it
-		go func() {
-			defer d.leave(false)
-			d.g.spend(d.room, used)
-		}()
-	} else {
-		d.g.spend(d.room, used)
+	n.used = Tokens{
+		Input: tokens(u.Prompt) + tokens(u.Tools), Cached: min(tokens(u.Cached), tokens(u.Prompt)),
+		Output: tokens(u.Candidates) + tokens(u.Thoughts),
 	}
 }
 
 // tokens limits a number to what one answer can have.
 func tokens(n int64) int64 { return min(max(n, 0), 1<<32) }
+
+// tail is the end of an answer: the last event of a stream has its finishReason. Nothing more is kept.
+type tail struct{ buf []byte }
+
+const maxTail = 64 << 10 // bytes
+
+func (t *tail) write(p []byte) {
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 2*maxTail {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-maxTail:]...)
+	}
+}
+
+var reasonName = regexp.MustCompile(`^[A-Z_]{1,40}$`)
+
+// Finish returns why a stream ended: its finishReason or, if the prompt was blocked, the blockReason. It is "" if the
+// stream was cut, or is none: Gemini CLI asks for single answers only for purposes of its own.
+func (t *tail) Finish() string {
+	start := bytes.LastIndex(t.buf, []byte("\ndata:")) + 1 // in JSON, line breaks within strings are escaped
+	event, ok := bytes.CutPrefix(t.buf[start:], []byte("data:"))
+	if !ok {
+		return ""
+	}
+	found := gjson.GetManyBytes(event, "candidates.0.finishReason", "promptFeedback.blockReason")
+	if reason := cmp.Or(found[0].Str, found[1].Str); reasonName.MatchString(reason) {
+		return reason
+	}
+	return ""
+}

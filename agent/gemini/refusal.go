@@ -1,4 +1,5 @@
-// Package gemini reads what the Gemini API says about models, keys and quota.
+// Package gemini is what the bot knows of the Gemini API: which of its methods rooms may use, what a request costs, and
+// what the API says about models, keys and quota. The gateway has its model route from here.
 package gemini
 
 import (

@@ -1,4 +1,4 @@
-package agent
+package execution
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ var noon = time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC)
 // executionIn returns an execution that reached a state by valid transitions.
 func executionIn(t *testing.T, s State) *Execution {
 	t.Helper()
-	e, err := NewExecution(ExecutionSpec{ID: "abc123", Room: "!den:localhost", TaskEvent: "$task", Asker: "@alice:localhost",
+	e, err := New(Spec{ID: "abc123", Room: "!den:localhost", TaskEvent: "$task", Asker: "@alice:localhost",
 		Transcript: []string{"back up the database"}, Commands: []string{"back up the database"}}, noon)
 	steps := map[State][]func() error{
 		Pending:         {},
@@ -162,8 +162,8 @@ func TestExecutionJSON(t *testing.T) {
 
 func TestExecutionBounds(t *testing.T) {
 	huge := strings.Repeat("é", 1<<20)
-	for _, b := range []ExecutionSpec{{Transcript: make([]string, MaxCommands+1)}, {Commands: make([]string, MaxCommands+1)}, {Transcript: []string{huge}}, {Commands: []string{huge}}} {
-		if e, err := NewExecution(b, noon); e != nil || !errors.Is(err, ErrLimit) || sentence.Text(err) == err.Error() {
+	for _, b := range []Spec{{Transcript: make([]string, MaxCommands+1)}, {Commands: make([]string, MaxCommands+1)}, {Transcript: []string{huge}}, {Commands: []string{huge}}} {
+		if e, err := New(b, noon); e != nil || !errors.Is(err, ErrLimit) || sentence.Text(err) == err.Error() {
 			t.Errorf("%d+%d parts: %v", len(b.Transcript), len(b.Commands), err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestExecutionBounds(t *testing.T) {
 		if err := e.Ask(huge, huge, noon, noon); err != nil {
 			t.Fatal(err)
 		}
-		if len(e.CurrentQuestion) > MaxQuestion || len(e.QuestionContext) > MaxQuestion || !strings.HasSuffix(e.CurrentQuestion, "é…") {
+		if len(e.CurrentQuestion) > maxQuestion || len(e.QuestionContext) > maxQuestion || !strings.HasSuffix(e.CurrentQuestion, "é…") {
 			t.Fatalf("question of %d, context of %d bytes", len(e.CurrentQuestion), len(e.QuestionContext))
 		}
 		for _, answer := range []string{"", " \n", huge} {
@@ -195,7 +195,7 @@ func TestExecutionBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, _ := json.Marshal(e)
-	if bound := 2*MaxQuestion + MaxAnswers*(MaxAnswer+MaxAnsweredAbout+200) + MaxResult + MaxTopics*MaxTopic; len(raw) > bound || len(e.Topics) != MaxTopics {
+	if bound := 2*maxQuestion + MaxAnswers*(MaxAnswer+MaxAnsweredAbout+200) + MaxResult + MaxTopics*MaxTopic; len(raw) > bound || len(e.Topics) != MaxTopics {
 		t.Errorf("%d bytes, %d topics", len(raw), len(e.Topics))
 	}
 	if len(failed.ErrorMessage) > MaxErrorMessage || len(e.Results[0].Output) > MaxResult {

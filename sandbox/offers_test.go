@@ -1,9 +1,7 @@
 package sandbox
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -18,11 +16,12 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"matrix-tui/sandbox/boxinit"
 	"matrix-tui/sandbox/gateway"
 )
 
 // gatewayFor opens a gateway to which the containers of a Podman offer connections.
-func gatewayFor(t *testing.T, p *Podman, room string) (g *gateway.Gateway, dir string) {
+func gatewayFor(t testing.TB, p *Podman, room string) (g *gateway.Gateway, dir string) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 107 bytes
 	if err != nil {
@@ -44,7 +43,7 @@ func gatewayFor(t *testing.T, p *Podman, room string) (g *gateway.Gateway, dir s
 func offered(p *Podman, room string) bool {
 	p.offers.mu.Lock()
 	defer p.offers.mu.Unlock()
-	return p.offers.conns[room] != nil
+	return p.offers.of(room).conn != nil
 }
 
 // While podman's service is away, runs start and end, as long as the container was used before.
@@ -109,15 +108,37 @@ func TestWithoutPodman(t *testing.T) {
 	s.start()
 }
 
+// pretend offers a connection on which something answers the first byte, and then does what do does.
+func pretend(t testing.TB, p *Podman, room string, do func(f *boxinit.Frames, r boxinit.Request)) {
+	ours, theirs := net.Pipe()
+	t.Cleanup(func() { theirs.Close() })
+	go func() {
+		one := make([]byte, 1)
+		if _, err := io.ReadFull(theirs, one); err != nil {
+			return
+		}
+		_, _ = theirs.Write(one)
+		f := boxinit.NewFrames(theirs)
+		_, data, err := f.Next(1 << 20)
+		if err != nil {
+			return
+		}
+		var r boxinit.Request
+		_ = boxinit.ReadJSON(data, &r)
+		go io.Copy(io.Discard, theirs)
+		do(f, r)
+	}()
+	p.Offer(room, ours, "")
+}
+
 // Who has begun to wait gets a connection that comes in time, even if another caller has given up. Nobody begins to wait for
 // a container that offers no more.
 func TestTakeLateOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the time is its own: nothing really waits
 		p := &Podman{}
-		ours, theirs := net.Pipe()
-		defer theirs.Close()
-		p.Offer("!r", ours, "")
-		if p.offers.take(t.Context(), "!r") != ours {
+		nothing := func(*boxinit.Frames, boxinit.Request) {}
+		pretend(t, p, "!r", nothing)
+		if p.offers.take(t.Context(), "!r") == nil {
 			t.Fatal("what was offered is not there")
 		}
 		later := make(chan net.Conn, 1)
@@ -128,63 +149,107 @@ func TestTakeLateOffer(t *testing.T) {
 				t.Errorf("waited %s, want %s", time.Since(begun), want)
 			}
 		}
-		p.Offer("!r", ours, "")
-		if conn := <-later; conn != ours {
+		pretend(t, p, "!r", nothing)
+		if <-later == nil {
 			t.Error("who waited did not get what came in time")
 		}
 	})
 }
 
-// A connection that does not answer as boxinit does is given up for podman.
+// A connection that does not answer is given up for the next one, or for podman.
 func TestOddOffers(t *testing.T) {
-	container := testContainer(t)
-	p := container.podman
 	for name, do := range map[string]func(c net.Conn){
-		"closed":  func(c net.Conn) { c.Close() },
-		"silent":  func(c net.Conn) { io.Copy(io.Discard, c) },
-		"garbage": func(c net.Conn) { go io.Copy(io.Discard, c); c.Write([]byte(strings.Repeat("no frame", 1000))) },
-		"a frame without end": func(c net.Conn) {
-			go io.Copy(io.Discard, c)
-			c.Write([]byte{1, 255, 255, 255, 255})
-			c.Write(make([]byte, 1<<20))
-		},
-		"not JSON": func(c net.Conn) { go io.Copy(io.Discard, c); c.Write([]byte{1, 0, 0, 0, 2, 'x', '\n'}) },
+		"closed": func(c net.Conn) { c.Close() },
+		"silent": func(c net.Conn) { io.Copy(io.Discard, c) },
 	} {
+		spec := testSpec(t)
+		container := ensure(t, spec)
+		until(t, "the container offers a connection", func() bool { return offered(testPodman, spec.Room) })
 		ours, theirs := net.Pipe()
 		go do(theirs)
-		p.Offer(container.Room, ours, "")
-		if l := p.lines.take(t.Context(), container.ID); l != nil { // so that a new one is needed
-			l.close()
-		}
+		container.podman.Offer(container.Room, ours, "")
 		if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"echo", "hello"}}); err != nil || string(result.Stdout) != "hello\n" {
 			t.Errorf("%s: %+v, %v", name, result, err)
 		}
 	}
 }
 
-// An older boxinit answers a command with an input like a request for nothing.
-func TestOlderLine(t *testing.T) {
-	container := testContainer(t)
-	p := container.podman
-	if l := p.lines.take(t.Context(), container.ID); l != nil {
-		l.close()
-	}
-	ours, theirs := net.Pipe()
-	go func() {
-		for lines := bufio.NewScanner(theirs); lines.Scan(); {
-			_, _ = theirs.Write([]byte{1, 0, 0, 0, 3, '{', '}', '\n'})
+// What answers in boxinit's place, and not as boxinit does, costs one operation.
+func TestOddAnswers(t *testing.T) {
+	for name, do := range map[string]func(f *boxinit.Frames, r boxinit.Request){
+		"another kind": func(f *boxinit.Frames, _ boxinit.Request) { f.Write(77, nil) },
+		"too long": func(f *boxinit.Frames, _ boxinit.Request) {
+			f.Write(boxinit.FrameStdout, make([]byte, boxinit.MaxFrame+1))
+		},
+		"not JSON": func(f *boxinit.Frames, _ boxinit.Request) { f.Write(boxinit.FrameReply, []byte("x")) },
+		"an input": func(f *boxinit.Frames, _ boxinit.Request) { f.Write(boxinit.FrameInput, []byte("x")) },
+		"endless reply": func(f *boxinit.Frames, _ boxinit.Request) {
+			f.Write(boxinit.FrameReply, make([]byte, 2*boxinit.MaxFrame))
+		},
+	} {
+		c := &Container{ID: "forged", Name: "forged", Room: "!forged:example.org", podman: &Podman{log: zerolog.Nop()}, strength: "{}"}
+		pretend(t, c.podman, c.Room, do)
+		if _, err := c.Exec(t.Context(), Cmd{Argv: []string{"true"}}); err == nil {
+			t.Errorf("%s: no error", name)
 		}
-	}()
-	p.Offer(container.Room, ours, "")
-	if err := container.WriteFile(t.Context(), "/workspace/a", []byte("hello")); err != nil {
-		t.Fatal(err)
 	}
-	if l := p.lines.take(t.Context(), container.ID); l != nil { // the one that was offered
-		l.close()
+}
+
+// A forged reply and a forged status are no longer than true ones.
+func TestForgedLength(t *testing.T) {
+	long := strings.Repeat("é", 50_000)
+	status := RunStatus{State: RunExited, Stderr: long, Signal: long}
+	for range 20 {
+		status.Watch = append(status.Watch, Watched{Path: "/workspace/status.md", Tail: long[:8<<10]})
 	}
-	if got, err := container.ReadFile(t.Context(), "/workspace/a", 10); err != nil || string(got) != "hello" {
-		t.Errorf("%q, %v", got, err)
+	c := &Container{ID: "forged", Name: "forged", Room: "!forged:example.org", podman: &Podman{log: zerolog.Nop()}, strength: "{}"}
+	answer := func(f *boxinit.Frames, r boxinit.Request) {
+		if r.Op == boxinit.OpExec {
+			_, _ = f.Stream(boxinit.FrameStdout).Write([]byte(long))
+			_, _ = f.Stream(boxinit.FrameStderr).Write([]byte(long))
+		}
+		if r.Follow {
+			_ = f.WriteJSON(boxinit.FrameReply, boxinit.Reply{})
+		}
+		if err := f.WriteJSON(boxinit.FrameReply, boxinit.Reply{Status: &status}); err != nil {
+			t.Error(err)
+		}
 	}
+	pretend(t, c.podman, c.Room, answer)
+	result, err := c.Exec(t.Context(), Cmd{Argv: []string{"cat"}, MaxOutput: 4 << 10})
+	if err != nil || len(result.Stdout) != 4<<10 || len(result.Stderr) != 4<<10 || !result.Truncated {
+		t.Errorf("%d and %d bytes, truncated %v, %v", len(result.Stdout), len(result.Stderr), result.Truncated, err)
+	}
+	pretend(t, c.podman, c.Room, answer)
+	got, err := c.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}, io.Discard, func(bool) {})
+	if err != nil || got.State != RunExited || !strings.HasSuffix(long, got.Stderr) {
+		t.Errorf("%.100v, %v", got, err)
+	}
+	size, all := len(got.Stderr), len(got.Stderr)+len(got.Signal)
+	for _, w := range got.Watch {
+		size, all = max(size, len(w.Tail)), all+len(w.Tail)
+	}
+	if size > 4<<10 || all > 100<<10 {
+		t.Errorf("parts of up to %d bytes, %d bytes in all", size, all)
+	}
+	pretend(t, c.podman, c.Room, func(f *boxinit.Frames, _ boxinit.Request) {
+		_ = f.WriteJSON(boxinit.FrameReply, boxinit.Reply{Error: long})
+	})
+	if _, err := c.Exec(t.Context(), Cmd{Argv: []string{"cat"}}); err == nil || len(err.Error()) > 2000 {
+		t.Errorf("%.100v", err)
+	}
+}
+
+// An operation that something pretends to carry out ends with its time.
+func TestOperationTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &Container{ID: "forged", Name: "forged", Room: "!forged:example.org", podman: &Podman{log: zerolog.Nop()}, strength: "{}"}
+		pretend(t, c.podman, c.Room, func(*boxinit.Frames, boxinit.Request) { <-t.Context().Done() })
+		begun := time.Now()
+		if _, err := c.ReadFile(t.Context(), "/workspace/x", 10); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != operationTime {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+	})
 }
 
 // A container in which something pretends to start runs, and does not, is restarted.
@@ -204,36 +269,19 @@ func TestStuckStart(t *testing.T) {
 	if leftover() == "" {
 		t.Fatal("the process that is left over does not run")
 	}
-	if l := p.lines.take(t.Context(), container.ID); l != nil { // so that a new one is needed
-		l.close()
-	}
-	offerStuck(p, spec.Room)
+	pretend(t, p, spec.Room, func(*boxinit.Frames, boxinit.Request) {})
 	run := RunSpec{ID: "r", Argv: []string{"echo", "hello"}}
 	_, err = container.Run(t.Context(), run, io.Discard, func(bool) { t.Error("it has begun") })
 	if !errors.Is(err, ErrStuck) {
 		t.Fatal(err)
 	}
+	p.startTime = 0
 	if got := leftover(); got != "" {
 		t.Errorf("after the restart there is still %s", got)
 	}
-	p.startTime = 0
 	var out strings.Builder
 	begun := 0
 	if status, err := container.Run(t.Context(), run, &out, func(bool) { begun++ }); err != nil || begun != 1 || out.String() != "hello\n" {
 		t.Errorf("%+v, %q, begun %d, %v", status, out.String(), begun, err)
 	}
-}
-
-// offerStuck offers a connection that answers the first request only.
-func offerStuck(p *Podman, room string) {
-	ours, theirs := net.Pipe()
-	p.Offer(room, ours, "")
-	go func() {
-		requests := json.NewDecoder(theirs)
-		for first := true; requests.Decode(new(json.RawMessage)) == nil; first = false {
-			if first {
-				theirs.Write([]byte("\x01\x00\x00\x00\x03{}\n"))
-			}
-		}
-	}()
 }
