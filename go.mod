@@ -18,6 +18,7 @@ require (
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/blevesearch/snowballstem v0.9.0
 	github.com/caarlos0/env/v11 v11.4.2
+	github.com/goccy/go-yaml v1.19.2
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/containers/podman/v5 v5.8.2
 	github.com/coreos/go-systemd/v22 v22.7.0

@@ -24,7 +24,7 @@ func TestCheckPolicy(t *testing.T) {
 		"":                                  "ok   policy " + path,
 		"defaults: {approvals: [git push]}": "ok   policy " + path,
 		"defaults: {aprovals: [git push]}":  "FAIL policy " + path + " is invalid (",
-		"rooms: {den: {}}":                  "FAIL policy " + path + " is invalid (rooms: \"den\" is not a room ID; ",
+		"rooms: {den: {}}":                  "FAIL policy " + path + " is invalid (line 1: rooms: \"den\" is not a room ID; ",
 		"rooms: {\"!" + strings.Repeat("a", 43) + ":x.org\": {reply: all}}": "FAIL policy " + path + ": no room has the ID !aaa",
 		strings.Repeat("#", policy.MaxFile+1):                               "FAIL policy " + path + " is invalid (it is larger than 1 MiB): fix or remove it; ",
 		"defaults: [\x1b[31m" + hidden + "\x00":                             "FAIL policy " + path + " is invalid (",
