@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,12 +125,19 @@ const (
 	allDevices  = Devices(e2ee.AllDevices)
 )
 
+const noMemory MemorySlot = "none"
+
+const geminiEmbeddings EmbeddingSlot = "gemini"
+
 func (d *Devices) UnmarshalText(text []byte) error {
-	*d = Devices(strings.ToLower(string(text)))
-	if *d != firstSeen && *d != crossSigned && *d != allDevices {
-		return errValue
-	}
-	return nil
+	return oneOf(d, text, firstSeen, crossSigned, allDevices)
+}
+func (m *MemorySlot) UnmarshalText(text []byte) error { return oneOf(m, text, "files", noMemory) }
+func (e *EmbeddingSlot) UnmarshalText(text []byte) error {
+	return oneOf(e, text, "none", geminiEmbeddings)
+}
+func (r *Runtime) UnmarshalText(text []byte) error {
+	return oneOf(r, text, sandbox.GVisor, sandbox.Krun)
 }
 
 func (p *Proof) UnmarshalText(text []byte) error {
@@ -140,32 +148,12 @@ func (p *Proof) UnmarshalText(text []byte) error {
 	return nil
 }
 
-const noMemory MemorySlot = "none"
-
-func (m *MemorySlot) UnmarshalText(text []byte) error {
-	*m = MemorySlot(strings.ToLower(string(text)))
-	if *m != "files" && *m != noMemory {
-		return errValue
+// oneOf reads one of a few words, in upper or lower case.
+func oneOf[T ~string](to *T, text []byte, all ...T) error {
+	if *to = T(strings.ToLower(string(text))); slices.Contains(all, *to) {
+		return nil
 	}
-	return nil
-}
-
-const geminiEmbeddings EmbeddingSlot = "gemini"
-
-func (e *EmbeddingSlot) UnmarshalText(text []byte) error {
-	*e = EmbeddingSlot(strings.ToLower(string(text)))
-	if *e != geminiEmbeddings && *e != "none" {
-		return errValue
-	}
-	return nil
-}
-
-func (r *Runtime) UnmarshalText(text []byte) error {
-	*r = Runtime(text)
-	if *r != sandbox.GVisor && *r != sandbox.Krun {
-		return errValue
-	}
-	return nil
+	return errValue
 }
 
 func (l *Level) UnmarshalText(text []byte) error {

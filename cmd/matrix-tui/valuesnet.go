@@ -3,14 +3,15 @@ package main
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
 
 func (p *Ports) UnmarshalText(text []byte) error {
 	for _, one := range items(string(text)) {
-		n, err := wholeNumber([]byte(one), 1, 1<<16-1)
-		if err != nil {
+		n, err := strconv.ParseUint(one, 10, 16)
+		if err != nil || n == 0 {
 			return errValue
 		}
 		*p = append(*p, uint16(n))

@@ -53,36 +53,38 @@ func (c *CPUs) UnmarshalText(text []byte) error {
 }
 
 func (p *PIDs) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 0, 1<<22)
-	if err != nil || n > 0 && n < 16 {
+	err := whole(p, text, 0, 1<<22, one)
+	if *p > 0 && *p < 16 {
 		return errValue
 	}
-	*p = PIDs(n)
-	return nil
-}
-
-func (f *Files) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1024, 1<<20)
-	*f = Files(n)
-	return err
-}
-
-func (c *Count) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 1000)
-	*c = Count(n)
 	return err
 }
 
 func (s *Seconds) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 30*24*60*60)
-	*s = Seconds(time.Duration(n) * time.Second)
-	return err
+	return whole(s, text, 1, 30*24*60*60, time.Second)
 }
+func (m *Minutes) UnmarshalText(text []byte) error { return whole(m, text, 1, 30*24*60, time.Minute) }
+func (d *Days) UnmarshalText(text []byte) error    { return whole(d, text, 1, 3650, 24*time.Hour) }
+func (m *Milliseconds) UnmarshalText(text []byte) error {
+	return whole(m, text, 0, 60_000, time.Millisecond)
+}
+func (m *Megabytes) UnmarshalText(text []byte) error { return whole(m, text, 1, 1024, int64(1<<20)) }
+func (f *Files) UnmarshalText(text []byte) error     { return whole(f, text, 1024, 1<<20, one) }
+func (c *Count) UnmarshalText(text []byte) error     { return whole(c, text, 1, 1000, one) }
+func (h *Hour) UnmarshalText(text []byte) error      { return whole(h, text, 0, 23, one) }
+func (n *Agents) UnmarshalText(text []byte) error    { return whole(n, text, 0, 64, one) }
+func (n *Tokens) UnmarshalText(text []byte) error    { return whole(n, text, 0, policy.MaxTokens, one) }
 
-func (m *Minutes) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 30*24*60)
-	*m = Minutes(time.Duration(n) * time.Minute)
-	return err
+const one int64 = 1
+
+// whole reads a whole number of units.
+func whole[T ~int | ~int64, U ~int64](to *T, text []byte, least, most int64, unit U) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < least || n > most {
+		return errValue
+	}
+	*to = T(n * int64(unit))
+	return nil
 }
 
 func (s *Span) UnmarshalText(text []byte) error {
@@ -94,57 +96,10 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func (d *Days) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 3650)
-	*d = Days(time.Duration(n) * 24 * time.Hour)
-	return err
-}
-
-func (m *Milliseconds) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 0, 60_000)
-	*m = Milliseconds(time.Duration(n) * time.Millisecond)
-	return err
-}
-
-func (m *Megabytes) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 1024)
-	*m = Megabytes(n << 20)
-	return err
-}
-
-func (h *Hour) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 0, 23)
-	*h = Hour(n)
-	return err
-}
-
-func (n *Agents) UnmarshalText(text []byte) error {
-	value, err := wholeNumber(text, 0, 64)
-	*n = Agents(value)
-	return err
-}
-
 // or returns the number, or a default if it is not set.
 func (n *Agents) or(unset int) int {
 	if n == nil {
 		return unset
 	}
 	return int(*n)
-}
-
-func wholeNumber(text []byte, least, most int64) (int64, error) {
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, errValue
-	}
-	return n, nil
-}
-
-func (n *Tokens) UnmarshalText(text []byte) error {
-	value, err := wholeNumber(text, 0, policy.MaxTokens)
-	if err != nil {
-		return errValue
-	}
-	*n = Tokens(value)
-	return nil
 }
