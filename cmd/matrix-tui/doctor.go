@@ -212,11 +212,3 @@ func checkState(dir string) finding {
 	}
 	return good("state folder %s is writable, %s free", dir, amount(free.Bytes))
 }
-
-// amount formats a number of bytes for people.
-func amount(n uint64) string {
-	if n < 1<<30 {
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-}

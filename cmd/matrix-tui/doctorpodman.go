@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +28,8 @@ const (
 func checkPodman(ctx context.Context, cfg *Config, offline bool, say func(finding)) {
 	ctx, cancel := context.WithTimeout(ctx, podmanTime)
 	defer cancel()
-	uri, socket := socketURI(cfg)
+	uri := podmanURI(cfg)
+	socket := checkSocket(uri)
 	say(socket)
 	if socket.bad {
 		say(skipped("podman and image cannot be checked without the socket"))
@@ -75,33 +75,23 @@ func checkPodman(ctx context.Context, cfg *Config, offline bool, say func(findin
 	}
 }
 
-// socketURI returns podman's socket, from the setting or podman's default.
-func socketURI(cfg *Config) (string, finding) {
-	uri := string(cfg.ContainerHost)
+// checkSocket checks that this user may use podman's socket.
+func checkSocket(uri string) finding {
 	unit := "systemctl enable --now podman.socket"
-	if uid := os.Geteuid(); uid != 0 {
+	if os.Geteuid() != 0 {
 		unit = "systemctl --user enable --now podman.socket"
-		if uri == "" {
-			folder := os.Getenv("XDG_RUNTIME_DIR")
-			if folder == "" {
-				folder = "/run/user/" + strconv.Itoa(uid)
-			}
-			uri = "unix://" + folder + "/podman/podman.sock"
-		}
-	} else if uri == "" {
-		uri = "unix:///run/podman/podman.sock"
 	}
 	path := strings.TrimPrefix(uri, "unix://")
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return uri, bad("socket %s: %v; start it with `%s`, or set CONTAINER_HOST", path, reason(err), unit)
+		return bad("socket %s: %v; start it with `%s`, or set CONTAINER_HOST", path, reason(err), unit)
 	case info.Mode()&fs.ModeSocket == 0:
-		return uri, bad("socket %s: this is not a socket; set CONTAINER_HOST to podman's socket, or start podman with `%s`", path, unit)
+		return bad("socket %s: this is not a socket; set CONTAINER_HOST to podman's socket, or start podman with `%s`", path, unit)
 	case unix.Access(path, unix.R_OK|unix.W_OK) != nil:
-		return uri, bad("socket %s: permission denied for this user; use rootless podman (`systemctl --user enable --now podman.socket`), or run as the socket's owner", path)
+		return bad("socket %s: permission denied for this user; use rootless podman (`systemctl --user enable --now podman.socket`), or run as the socket's owner", path)
 	}
-	return uri, good("socket %s", path)
+	return good("socket %s", path)
 }
 
 // atLeast compares version numbers; a suffix such as -dev is ignored.

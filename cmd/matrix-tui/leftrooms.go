@@ -223,46 +223,6 @@ func removeLeft(ctx context.Context, cfg *Config, older time.Duration, w io.Writ
 	return nil
 }
 
-// checkLeft reports what is kept of rooms that the bot has left.
-func checkLeft(ctx context.Context, cfg *Config) finding {
-	uri, socket := socketURI(cfg)
-	if socket.bad {
-		return skipped("left rooms cannot be listed without podman")
-	}
-	podman, err := sandbox.Connect(ctx, uri, zerolog.Nop())
-	if err != nil {
-		return skipped("left rooms: %s", sentence.Text(err))
-	}
-	defer podman.Close()
-	left, err := leftRooms(ctx, cfg, podman, checkTime/2)
-	if err != nil {
-		return skipped("left rooms: %s", sentence.Text(err))
-	}
-	return good("left rooms: %s", sayLeft(left))
-}
-
-// namedLeft is how many of the rooms that the bot has left doctor names: those that take the most space.
-const namedLeft = 3
-
-func sayLeft(left []leftRoom) string {
-	if len(left) == 0 {
-		return "nothing is kept of any"
-	}
-	var bytes int64
-	for _, l := range left {
-		bytes = max(-1, bytes+l.Bytes)
-	}
-	largest := slices.SortedFunc(slices.Values(left), func(a, b leftRoom) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	var names []string
-	for _, l := range largest[:min(namedLeft, len(largest))] {
-		names = append(names, fmt.Sprintf("%s (%s)", clean.Short(l.Room, 80), l.space()))
-	}
-	if n := len(left) - len(names); n > 0 {
-		names = append(names, fmt.Sprintf("%d more", n))
-	}
-	return fmt.Sprintf("%d use %s: %s. `matrix-tui rooms` lists them, `matrix-tui rooms -remove-left` removes what is kept of them", len(left), leftRoom{Bytes: bytes}.space(), strings.Join(names, ", "))
-}
-
 // age is a flag: a duration, also in days.
 type age time.Duration
 

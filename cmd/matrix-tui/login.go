@@ -2,51 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/oauth"
 	"matrix-tui/state"
 )
-
-// login is the part of STATE_DIR/account.json that this package needs.
-type login struct {
-	Homeserver string `json:"homeserver"`
-	UserID     string `json:"user_id"`
-	Token      Secret `json:"access_token"`
-	OAuth      *struct {
-		Refresh Secret    `json:"refresh_token"`
-		Expires time.Time `json:"expires"`
-	} `json:"oauth"`
-}
-
-// loadLogin reads the stored login; if it is missing or unreadable, it returns the zero
-// value, because the bot will log in again.
-func loadLogin(cfg *Config) login {
-	var stored login
-	data, err := os.ReadFile(filepath.Join(string(cfg.StateDir), "account.json"))
-	if err != nil || json.Unmarshal(data, &stored) != nil {
-		return login{}
-	}
-	return stored
-}
-
-// fits reports whether the stored login belongs to the configured account, so that no
-// password is needed.
-func (l login) fits(cfg *Config) bool {
-	localpart, _, _ := strings.Cut(strings.TrimPrefix(l.UserID, "@"), ":")
-	user := string(cfg.User)
-	return l.Token.Set() && l.Homeserver == string(cfg.Homeserver) && (user == l.UserID || user == localpart)
-}
-
-// ended reports whether the homeserver has ended the login, so that somebody must log in again.
-func (l login) ended() bool { return l.OAuth != nil && !l.OAuth.Refresh.Set() }
 
 // loginCommand logs in without a password: a person confirms a code in a browser.
 func loginCommand(ctx context.Context, a *app, args []string) error {

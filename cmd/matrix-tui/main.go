@@ -33,19 +33,11 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/rs/zerolog"
-	"golang.org/x/term"
-
 	"matrix-tui/state/sentence"
 )
 
-// app is what a subcommand gets from the process.
-type app struct {
-	environ        []string
-	dir            string // working folder
-	stdin          *os.File
-	stdout, stderr io.Writer
-}
+// commit is set by builds that know it: -ldflags "-X main.commit=abc123".
+var commit string
 
 // command is one subcommand. It reads its own flags from args.
 type command struct {
@@ -73,35 +65,36 @@ var commands = []command{
 }
 
 func main() {
+	built = commit
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "/"
 	}
 	ctx, stop := untilSignal(context.Background())
 	a := &app{environ: os.Environ(), dir: dir, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	code := a.main(ctx, os.Args[1:])
+	code := dispatch(ctx, a, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-// main runs one subcommand and returns the exit code.
-func (a *app) main(ctx context.Context, args []string) int {
+// dispatch runs one subcommand and returns the exit code.
+func dispatch(ctx context.Context, a *app, args []string) int {
 	if len(args) == 0 {
-		a.usage(a.stderr)
+		usage(a.stderr)
 		return 2
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
-		a.usage(a.stdout)
+		usage(a.stdout)
 		return 0
 	}
 	for _, c := range commands {
 		if c.name == args[0] {
-			return a.exitCode(c.run(ctx, a, args[1:]))
+			return exitCode(a.stderr, c.run(ctx, a, args[1:]))
 		}
 	}
 	fmt.Fprintf(a.stderr, "matrix-tui: unknown subcommand %q\n", args[0])
-	a.usage(a.stderr)
+	usage(a.stderr)
 	return 2
 }
 
@@ -109,7 +102,7 @@ func demoCommand(context.Context, *app, []string) error {
 	return &usageError{"the chat in this terminal is ./deploy/try now"}
 }
 
-func (a *app) usage(w io.Writer) {
+func usage(w io.Writer) {
 	fmt.Fprint(w, "usage: matrix-tui SUBCOMMAND\n\n")
 	for _, c := range commands {
 		if c.about == "" {
@@ -120,16 +113,8 @@ func (a *app) usage(w io.Writer) {
 	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")
 }
 
-// errSaid ends the process with code 1 if everything has been printed already.
-var errSaid = errors.New("said already")
-
-// usageError is an invalid command line.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
 // exitCode prints what went wrong and returns the exit code.
-func (a *app) exitCode(err error) int {
+func exitCode(stderr io.Writer, err error) int {
 	var settings *SettingsError
 	var usage *usageError
 	switch {
@@ -138,74 +123,11 @@ func (a *app) exitCode(err error) int {
 	case errors.Is(err, errSaid):
 		return 1
 	case errors.As(err, &settings), errors.As(err, &usage):
-		fmt.Fprintf(a.stderr, "matrix-tui: %s\n", err)
+		fmt.Fprintf(stderr, "matrix-tui: %s\n", err)
 		return 2
 	}
-	fmt.Fprintf(a.stderr, "matrix-tui: %s\n", sentence.Text(err))
+	fmt.Fprintf(stderr, "matrix-tui: %s\n", sentence.Text(err))
 	return 1
-}
-
-// flags returns a subcommand's flag set.
-func (a *app) flags(name string) *flag.FlagSet {
-	flags := flag.NewFlagSet("matrix-tui "+name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // exitCode reports an error, once
-	flags.Usage = func() {}
-	return flags
-}
-
-func (a *app) parse(flags *flag.FlagSet, args []string) error {
-	if err := a.parseFlags(flags, args, ""); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return &usageError{fmt.Sprintf("%s: unexpected argument %q", flags.Name(), flags.Arg(0))}
-	}
-	return nil
-}
-
-func (a *app) parseFlags(flags *flag.FlagSet, args []string, more string) error {
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(a.stdout, "usage: %s [flags]%s\n", flags.Name(), more)
-		flags.SetOutput(a.stdout)
-		flags.PrintDefaults()
-		return err
-	case err != nil:
-		return &usageError{err.Error()}
-	}
-	return nil
-}
-
-// parseOne parses a command line with exactly one argument, before or after the flags;
-// what is its name in messages.
-func (a *app) parseOne(flags *flag.FlagSet, args []string, what string) (string, error) {
-	var given []string
-	for {
-		if err := a.parseFlags(flags, args, " "+what); err != nil {
-			return "", err
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		given, args = append(given, flags.Arg(0)), flags.Args()[1:]
-	}
-	if len(given) != 1 {
-		return "", &usageError{fmt.Sprintf("%s takes one argument, %s", flags.Name(), what)}
-	}
-	return given[0], nil
-}
-
-// config reads a subcommand's settings; fixed are those that it sets itself.
-func (a *app) config(fixed map[string]string) (*Config, error) {
-	return LoadConfig(fixed, a.environ, a.dir)
-}
-
-// logger writes JSON lines, or readable lines if w is a terminal.
-func logger(w io.Writer, level Level) zerolog.Logger {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000"}
-	}
-	return zerolog.New(w).Level(zerolog.Level(level)).With().Timestamp().Logger()
 }
 
 // untilSignal returns a context that ends with the first SIGTERM or SIGINT, for an

@@ -34,7 +34,7 @@ func play(t *testing.T, ctx context.Context, environ []string, args ...string) p
 	defer empty.Close()
 	var stdout, stderr bytes.Buffer
 	a := &app{environ: environ, dir: t.TempDir(), stdin: empty, stdout: &stdout, stderr: &stderr}
-	code := a.main(ctx, args)
+	code := dispatch(ctx, a, args)
 	return played{code, stdout.String(), stderr.String()}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +63,7 @@ func memoryCommand(ctx context.Context, a *app, args []string) error {
 	if at < 0 {
 		return &usageError{fmt.Sprintf("memory: unknown action %q; expected one of %s", clean.Short(args[0], 80), memoryNames())}
 	}
-	m, err := a.memoryFlags(memoryActions[at], args[1:])
+	m, err := memoryFlags(a, memoryActions[at], args[1:])
 	if err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func memoryNames() string {
 }
 
 // memoryFlags parses the flags of an action, before or after its arguments.
-func (a *app) memoryFlags(action memoryAction, args []string) (*memoryCall, error) {
+func memoryFlags(a *app, action memoryAction, args []string) (*memoryCall, error) {
 	m := &memoryCall{app: a}
 	flags := a.flags("memory " + action.name)
 	flags.StringVar(&m.room, "room", "", "room `ID`, or the beginning of a container's name")
@@ -114,23 +113,6 @@ func (a *app) memoryFlags(action memoryAction, args []string) (*memoryCall, erro
 	}
 	m.cfg, m.dir = cfg, string(cfg.StateDir)
 	return m, nil
-}
-
-// parseAll parses flags before, between and after arguments. What follows "--" is an argument.
-func (a *app) parseAll(flags *flag.FlagSet, args []string, what string) (given []string, err error) {
-	rest := []string{}
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, rest = args[:i], args[i+1:]
-	}
-	for {
-		if err := a.parseFlags(flags, args, strings.TrimRight(" "+what, " ")); err != nil {
-			return nil, err
-		}
-		if flags.NArg() == 0 {
-			return append(given, rest...), nil
-		}
-		given, args = append(given, flags.Arg(0)), flags.Args()[1:]
-	}
 }
 
 // none fails if there are arguments.
@@ -218,14 +200,6 @@ func (m *memoryCall) print(value any) error {
 	out := json.NewEncoder(m.app.stdout)
 	out.SetEscapeHTML(false)
 	return out.Encode(value)
-}
-
-// countOf is a number with its noun.
-func countOf(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }
 
 // hitTime is a time in JSON; one that is not known is null.

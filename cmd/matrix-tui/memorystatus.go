@@ -56,11 +56,3 @@ func memoryStatus(ctx context.Context, m *memoryCall) error {
 	}
 	return table.Flush()
 }
-
-// smallAmount is a size that may be less than a MiB.
-func smallAmount(n int64) string {
-	if n < 1<<20 {
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return amount(uint64(n))
-}

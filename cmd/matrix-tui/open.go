@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot"
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/recall"
 	"matrix-tui/bot/recall/embed"
 	"matrix-tui/sandbox"
@@ -21,7 +18,7 @@ import (
 
 // complete returns a configuration that a bot can start with. Settings in over take
 // precedence over the environment.
-func (a *app) complete(ctx context.Context, over map[string]string) (*Config, error) {
+func complete(ctx context.Context, a *app, over map[string]string) (*Config, error) {
 	cfg, err := a.config(over)
 	if err != nil {
 		return nil, err
@@ -33,25 +30,6 @@ func (a *app) complete(ctx context.Context, over map[string]string) (*Config, er
 		return nil, &SettingsError{missing}
 	}
 	return cfg, nil
-}
-
-// findHomeserver looks up the client API of the server in the bot's user ID, unless it
-// is configured.
-func findHomeserver(ctx context.Context, cfg *Config) error {
-	_, server, full := strings.Cut(string(cfg.User), ":")
-	if cfg.Homeserver != "" || !full {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	address, err := matrix.Discover(ctx, server)
-	if err == nil {
-		err = cfg.Homeserver.UnmarshalText([]byte(address))
-	}
-	if err != nil {
-		return &SettingsError{[]string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); expected %s", server, err, rightFor("MATRIX_HOMESERVER"))}}
-	}
-	return nil
 }
 
 // openParts opens the bot's state and podman, for a start or for the trial of one. The
@@ -115,18 +93,4 @@ func openMemory(ctx context.Context, cfg *Config, store *state.Store, log zerolo
 	}
 	m.Embeddings(string(cfg.EmbeddingModel), client.Fetch)
 	return m, nil
-}
-
-// closing adds the error of a close to the error of the function that defers it.
-func closing(err *error, close func() error) {
-	if wrong := close(); wrong != nil {
-		*err = errors.Join(*err, wrong)
-	}
-}
-
-// withGrace gives a close five seconds although its context has ended.
-func withGrace(ctx context.Context, close func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	return close(ctx)
 }

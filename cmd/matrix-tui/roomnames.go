@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -49,15 +48,4 @@ func roomName(ctx context.Context, stored login, room string) string {
 		return ""
 	}
 	return answer.Name
-}
-
-// RoomID is a Matrix room ID in a setting; newer IDs contain no server.
-type RoomID string
-
-func (r *RoomID) UnmarshalText(text []byte) error {
-	if name, ok := strings.CutPrefix(string(text), "!"); !ok || !isUser(name) {
-		return errValue
-	}
-	*r = RoomID(text)
-	return nil
 }

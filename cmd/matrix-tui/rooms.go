@@ -20,9 +20,6 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// minute is how the table writes a time.
-const minute = "2006-01-02 15:04"
-
 // roomLine is one line of the table.
 type roomLine struct {
 	Room, Name, Container, State string

@@ -42,7 +42,7 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	if err := a.parse(a.flags("run"), args); err != nil {
 		return err
 	}
-	cfg, err := a.complete(ctx, nil)
+	cfg, err := complete(ctx, a, nil)
 	if err != nil {
 		return err
 	}

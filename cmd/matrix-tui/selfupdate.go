@@ -125,7 +125,7 @@ func (i *installed) updater(cfg *Config) *release.Updater {
 	if i == nil {
 		return nil
 	}
-	podman, _ := socketURI(cfg)
+	podman := podmanURI(cfg)
 	return &release.Updater{
 		Base: i.base, Running: i.running, State: string(cfg.StateDir), Source: string(cfg.UpdateSource), Key: string(cfg.UpdateKey),
 		Images:  release.Images{URL: podman, Name: string(cfg.Image)},

@@ -214,7 +214,7 @@ func TestVersionSBOM(t *testing.T) {
 		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 		var out strings.Builder
 		a := &app{environ: []string{"STATE_DIR=" + t.TempDir()}, dir: t.TempDir(), stdout: &out, stderr: &out}
-		err := a.sbom(t.Context(), &installed{base: base, running: commit})
+		err := sbom(t.Context(), a, &installed{base: base, running: commit})
 		if !strings.Contains(out.String(), want) || (err != nil) != (fake == "exit 1") {
 			t.Errorf("%s: %v, %s", fake, err, out.String())
 		}

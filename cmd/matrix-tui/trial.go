@@ -24,7 +24,7 @@ func trialCommand(ctx context.Context, a *app, args []string) error {
 	if !filepath.IsAbs(*dir) {
 		return &usageError{"trial needs -state FOLDER, a copy of the state"}
 	}
-	cfg, err := a.complete(ctx, map[string]string{"STATE_DIR": *dir})
+	cfg, err := complete(ctx, a, map[string]string{"STATE_DIR": *dir})
 	if err != nil {
 		return err
 	}

@@ -52,3 +52,14 @@ func isUser(name string) bool {
 	local, server, full := strings.Cut(strings.TrimPrefix(name, "@"), ":")
 	return local != "" && len(name) <= 255 && (!full || server != "" && !strings.HasPrefix(server, ":"))
 }
+
+// RoomID is a Matrix room ID in a setting; newer IDs contain no server.
+type RoomID string
+
+func (r *RoomID) UnmarshalText(text []byte) error {
+	if name, ok := strings.CutPrefix(string(text), "!"); !ok || !isUser(name) {
+		return errValue
+	}
+	*r = RoomID(text)
+	return nil
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// minute is how tables write a time.
+const minute = "2006-01-02 15:04"
+
+// amount formats a number of bytes for people.
+func amount(n uint64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+// smallAmount is a size that may be less than a MiB.
+func smallAmount(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return amount(uint64(n))
+}
+
+// countOf is a number with its noun.
+func countOf(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// closing adds the error of a close to the error of the function that defers it.
+func closing(err *error, close func() error) {
+	if wrong := close(); wrong != nil {
+		*err = errors.Join(*err, wrong)
+	}
+}
+
+// withGrace gives a close five seconds although its context has ended.
+func withGrace(ctx context.Context, close func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return close(ctx)
+}
+
+// podmanURI returns podman's socket, from the setting or podman's default.
+func podmanURI(cfg *Config) string {
+	if uri := string(cfg.ContainerHost); uri != "" {
+		return uri
+	}
+	uid := os.Geteuid()
+	if uid == 0 {
+		return "unix:///run/podman/podman.sock"
+	}
+	return "unix://" + cmp.Or(os.Getenv("XDG_RUNTIME_DIR"), fmt.Sprintf("/run/user/%d", uid)) + "/podman/podman.sock"
+}
