@@ -12,6 +12,10 @@ import (
 // minute is how tables write a time.
 const minute = "2006-01-02 15:04"
 
+// gatewayFolder, in STATE_DIR, has a folder with a socket for each room. It is not
+// temporary: containers that podman starts after a reboot need it before the bot is up.
+const gatewayFolder = "gateway"
+
 // amount formats a number of bytes for people.
 func amount(n uint64) string {
 	if n < 1<<30 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/term"
+
+	"matrix-tui/state/sentence"
 )
 
 // app is what a subcommand gets from the process.
@@ -21,6 +24,44 @@ type app struct {
 	stdout, stderr io.Writer
 }
 
+// command is one subcommand. It reads its own flags from args.
+type command struct {
+	name, about string // about is "" for internal subcommands
+	run         func(ctx context.Context, a *app, args []string) error
+}
+
+// dispatch runs one subcommand and returns the exit code.
+func dispatch(ctx context.Context, a *app, commands []command, args []string) int {
+	if len(args) == 0 {
+		usage(commands, a.stderr)
+		return 2
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		usage(commands, a.stdout)
+		return 0
+	}
+	for _, c := range commands {
+		if c.name == args[0] {
+			return exitCode(a.stderr, c.run(ctx, a, args[1:]))
+		}
+	}
+	fmt.Fprintf(a.stderr, "matrix-tui: unknown subcommand %q\n", args[0])
+	usage(commands, a.stderr)
+	return 2
+}
+
+func usage(commands []command, w io.Writer) {
+	fmt.Fprint(w, "usage: matrix-tui SUBCOMMAND\n\n")
+	for _, c := range commands {
+		if c.about == "" {
+			continue
+		}
+		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.about)
+	}
+	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")
+}
+
 // errSaid ends the process with code 1 if everything has been printed already.
 var errSaid = errors.New("said already")
 
@@ -28,6 +69,23 @@ var errSaid = errors.New("said already")
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
+
+// exitCode prints what went wrong and returns the exit code.
+func exitCode(stderr io.Writer, err error) int {
+	var settings *SettingsError
+	var usage *usageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errSaid):
+		return 1
+	case errors.As(err, &settings), errors.As(err, &usage):
+		fmt.Fprintf(stderr, "matrix-tui: %s\n", err)
+		return 2
+	}
+	fmt.Fprintf(stderr, "matrix-tui: %s\n", sentence.Text(err))
+	return 1
+}
 
 // flags returns a subcommand's flag set.
 func (a *app) flags(name string) *flag.FlagSet {

@@ -124,14 +124,14 @@ func TestBackupInAPipe(t *testing.T) {
 	pipe := must(os.Create(filepath.Join(t.TempDir(), "pipe")))
 	defer pipe.Close()
 	a := &app{environ: []string{"STATE_DIR=" + dir}, dir: t.TempDir(), stdout: pipe, stderr: &said}
-	if code := dispatch(t.Context(), a, []string{"backup", "-"}); code != 0 || !strings.Contains(said.String(), "2 files") {
+	if code := dispatch(t.Context(), a, commands, []string{"backup", "-"}); code != 0 || !strings.Contains(said.String(), "2 files") {
 		t.Fatalf("code %d: %s", code, said.String())
 	}
 	if _, err := pipe.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
 	a = &app{environ: []string{"STATE_DIR=" + to}, dir: t.TempDir(), stdin: pipe, stdout: io.Discard, stderr: &said}
-	if code := dispatch(t.Context(), a, []string{"restore", "-"}); code != 0 {
+	if code := dispatch(t.Context(), a, commands, []string{"restore", "-"}); code != 0 {
 		t.Fatalf("code %d: %s", code, said.String())
 	}
 	for folder, want := range map[string][]string{dir: {"journal.db", "journal.db-shm", "journal.db-wal", "state.json"}, to: {"journal.db", "lock", "state.json"}} {

@@ -45,6 +45,9 @@ type controlReply struct {
 	Parked    []string `json:"parked,omitempty"`    // rooms in which an agent waits
 }
 
+// errNotInstalled is the answer of a program that no update can replace.
+var errNotInstalled = errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
+
 // control serves the socket.
 type control struct {
 	bot     *bot.Bot

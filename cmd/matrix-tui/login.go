@@ -33,7 +33,7 @@ func loginCommand(ctx context.Context, a *app, args []string) error {
 	stored := loadLogin(cfg)
 	has := cfg.AccessToken.Set() || stored.fits(cfg) && !stored.ended()
 	if *ifNeeded && !has && cfg.Password.Set() {
-		call, cancel := context.WithTimeout(ctx, checkTime)
+		call, cancel := context.WithTimeout(ctx, 15*time.Second)
 		takes, err := matrix.TakesPassword(call, string(cfg.Homeserver))
 		cancel()
 		has = takes || err != nil // if it does not answer, the bot will wait for it

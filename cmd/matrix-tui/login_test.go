@@ -64,7 +64,7 @@ func TestLogin(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		code = dispatch(t.Context(), a, append([]string{"login"}, args...))
+		code = dispatch(t.Context(), a, commands, append([]string{"login"}, args...))
 		return out.String(), code
 	}
 	stored := func() (data string, l login) {
@@ -150,7 +150,7 @@ func TestLogin(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	a := &app{environ: environ, dir: t.TempDir(), stderr: io.Discard, stdout: &confirming{io.Discard, func(string) { cancel() }}}
-	if code := dispatch(ctx, a, []string{"login"}); code != 1 {
+	if code := dispatch(ctx, a, commands, []string{"login"}); code != 1 {
 		t.Error("interrupted:", code)
 	}
 	cfg.Password = NewSecret("word")

@@ -25,26 +25,15 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
-
-	"matrix-tui/state/sentence"
 )
 
 // commit is set by builds that know it: -ldflags "-X main.commit=abc123".
 var commit string
 
-// command is one subcommand. It reads its own flags from args.
-type command struct {
-	name, about string // about is "" for internal subcommands
-	run         func(ctx context.Context, a *app, args []string) error
-}
-
+// commands are the subcommands, in the order in which the usage lists them.
 var commands = []command{
 	{"run", "run the bot", runCommand},
 	{"doctor", "check configuration and host, and say how to fix problems", doctorCommand},
@@ -58,7 +47,6 @@ var commands = []command{
 	{"self-update", "install the newest release, or a given one", selfUpdateCommand},
 	{"release", "build and install a release", releaseCommand},
 	{"version", "print the version", versionCommand},
-	{"demo", "", demoCommand},
 	{"trial", "", trialCommand},
 	{"update-watch", "", watchCommand},
 	{"update-guard", "", guardCommand},
@@ -72,62 +60,9 @@ func main() {
 	}
 	ctx, stop := untilSignal(context.Background())
 	a := &app{environ: os.Environ(), dir: dir, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	code := dispatch(ctx, a, os.Args[1:])
+	code := dispatch(ctx, a, commands, os.Args[1:])
 	stop()
 	os.Exit(code)
-}
-
-// dispatch runs one subcommand and returns the exit code.
-func dispatch(ctx context.Context, a *app, args []string) int {
-	if len(args) == 0 {
-		usage(a.stderr)
-		return 2
-	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
-		usage(a.stdout)
-		return 0
-	}
-	for _, c := range commands {
-		if c.name == args[0] {
-			return exitCode(a.stderr, c.run(ctx, a, args[1:]))
-		}
-	}
-	fmt.Fprintf(a.stderr, "matrix-tui: unknown subcommand %q\n", args[0])
-	usage(a.stderr)
-	return 2
-}
-
-func demoCommand(context.Context, *app, []string) error {
-	return &usageError{"the chat in this terminal is ./deploy/try now"}
-}
-
-func usage(w io.Writer) {
-	fmt.Fprint(w, "usage: matrix-tui SUBCOMMAND\n\n")
-	for _, c := range commands {
-		if c.about == "" {
-			continue
-		}
-		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.about)
-	}
-	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")
-}
-
-// exitCode prints what went wrong and returns the exit code.
-func exitCode(stderr io.Writer, err error) int {
-	var settings *SettingsError
-	var usage *usageError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.Is(err, errSaid):
-		return 1
-	case errors.As(err, &settings), errors.As(err, &usage):
-		fmt.Fprintf(stderr, "matrix-tui: %s\n", err)
-		return 2
-	}
-	fmt.Fprintf(stderr, "matrix-tui: %s\n", sentence.Text(err))
-	return 1
 }
 
 // untilSignal returns a context that ends with the first SIGTERM or SIGINT, for an

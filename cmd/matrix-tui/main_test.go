@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,7 +33,7 @@ func play(t *testing.T, ctx context.Context, environ []string, args ...string) p
 	defer empty.Close()
 	var stdout, stderr bytes.Buffer
 	a := &app{environ: environ, dir: t.TempDir(), stdin: empty, stdout: &stdout, stderr: &stderr}
-	code := dispatch(ctx, a, args)
+	code := dispatch(ctx, a, commands, args)
 	return played{code, stdout.String(), stderr.String()}
 }
 
@@ -56,7 +55,6 @@ func TestCommandLine(t *testing.T) {
 		{"run", []string{state}, 2, "", "MATRIX_HOMESERVER is missing"},
 		{"run", []string{state, "LOG_LEVEL=loud"}, 2, "", `LOG_LEVEL is "loud"`},
 		{"rooms", []string{state, "MATRIX_USR=x"}, 2, "", "did you mean MATRIX_USER?"},
-		{"demo -homeserver http://x -dir y", nil, 2, "", "matrix-tui: the chat in this terminal is ./deploy/try now\n"},
 	} {
 		t.Run(tt.args+strings.Join(tt.environ, " "), func(t *testing.T) {
 			got := play(t, t.Context(), tt.environ, strings.Fields(tt.args)...)
@@ -153,25 +151,6 @@ func TestStoredLoginNeedsNoPassword(t *testing.T) {
 	environ[1] = "MATRIX_USER=@other:x"
 	if got := play(t, t.Context(), environ, "run"); got.code != 2 {
 		t.Errorf("with somebody else's login: code %d, stderr %s", got.code, got.stderr)
-	}
-}
-
-func TestVersionOf(t *testing.T) {
-	setting := func(k, v string) debug.BuildSetting { return debug.BuildSetting{Key: k, Value: v} }
-	for _, tt := range []struct {
-		info   *debug.BuildInfo
-		commit string
-		want   string
-	}{
-		{nil, "", "devel"},
-		{&debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "abc", "v1.2.3"},
-		{&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "", "devel"},
-		{&debug.BuildInfo{}, "0123456789abcdef", "devel+0123456789ab"},
-		{&debug.BuildInfo{Settings: []debug.BuildSetting{setting("vcs.revision", "fedcba9876543210"), setting("vcs.modified", "true")}}, "", "devel+fedcba987654-modified"},
-	} {
-		if got := versionOf(tt.info, tt.commit); got != tt.want {
-			t.Errorf("versionOf(%+v, %q) = %q, want %q", tt.info, tt.commit, got, tt.want)
-		}
 	}
 }
 

@@ -29,10 +29,6 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// gatewayFolder, in STATE_DIR, has a folder with a socket for each room. It is not
-// temporary: containers that podman starts after a reboot need it before the bot is up.
-const gatewayFolder = "gateway"
-
 func runCommand(ctx context.Context, a *app, args []string) error {
 	here := findInstalled()
 	if err := here.begin(append([]string{"run"}, args...)); err != nil {

@@ -14,8 +14,6 @@ import (
 // release has a minute, and a rollback takes some seconds.
 const outcomeTime = 90 * time.Second
 
-var errNotInstalled = errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
-
 // selfUpdateCommand asks the running bot to update itself, or updates the release if no
 // bot is running.
 func selfUpdateCommand(ctx context.Context, a *app, args []string) error {

@@ -61,7 +61,7 @@ func TestTrust(t *testing.T) {
 		defer stdin.Close()
 		var out strings.Builder
 		a := &app{environ: []string{"STATE_DIR=" + dir}, dir: t.TempDir(), stdin: stdin, stdout: &out, stderr: &out}
-		return dispatch(t.Context(), a, append([]string{"trust"}, args...)), out.String()
+		return dispatch(t.Context(), a, commands, append([]string{"trust"}, args...)), out.String()
 	}
 	changed := func() bool {
 		known, err := e2ee.Identities(t.Context(), dir)

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/recall"
+	"matrix-tui/bot/recall/embed"
+	"matrix-tui/state"
+)
+
+// openMemory returns what keeps what the rooms have learned. No secret of the bot gets into it.
+func openMemory(ctx context.Context, cfg *Config, store *state.Store, log zerolog.Logger) (*recall.Memory, error) {
+	var secrets []string
+	for _, secret := range []Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, loadLogin(cfg).Token} {
+		secrets = append(secrets, secret.Reveal())
+	}
+	for _, name := range []string{"recovery-key", "crypto.key"} { // missing before the first login
+		key, _ := os.ReadFile(filepath.Join(string(cfg.StateDir), name))
+		written := strings.TrimSpace(string(key))
+		secrets = append(secrets, written, strings.Join(strings.Fields(written), ""))
+	}
+	m := recall.New(string(cfg.StateDir), store, log, secrets...)
+	if cfg.Embeddings != geminiEmbeddings || !cfg.GeminiKey.Set() { // `memory search` needs no key
+		return m, nil
+	}
+	client, err := embed.New(ctx, string(cfg.GeminiURL), cfg.GeminiKey.Reveal(), string(cfg.EmbeddingModel))
+	if err != nil {
+		return nil, err
+	}
+	m.Embeddings(string(cfg.EmbeddingModel), client.Fetch)
+	return m, nil
+}
