@@ -16,8 +16,7 @@
 //
 // Releases run three more: trial, update-watch and update-guard.
 //
-// This package reads the settings and connects the parts; other packages decide
-// what the bot does. It never talks to podman or Matrix except through them.
+// This package has only the table of subcommands. The packages below it do the work, one for each job.
 //
 // The exit code is 0 after a normal end, 2 if the settings or the command line
 // are invalid, and 1 for everything else.
@@ -28,39 +27,48 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"matrix-tui/cmd/matrix-tui/account"
+	"matrix-tui/cmd/matrix-tui/backup"
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/doctor"
+	"matrix-tui/cmd/matrix-tui/memories"
+	"matrix-tui/cmd/matrix-tui/releases"
+	"matrix-tui/cmd/matrix-tui/rooms"
+	"matrix-tui/cmd/matrix-tui/serve"
 )
 
 // commit is set by builds that know it: -ldflags "-X main.commit=abc123".
 var commit string
 
 // commands are the subcommands, in the order in which the usage lists them.
-var commands = []command{
-	{"run", "run the bot", runCommand},
-	{"doctor", "check configuration and host, and say how to fix problems", doctorCommand},
-	{"login", "log in without a password, with a link and a code", loginCommand},
-	{"rooms", "list the rooms and their containers", roomsCommand},
-	{"trust", "trust a user's new identity after a reset", trustCommand},
-	{"logs", "show what happened in a room recently", logsCommand},
-	{"memory", "search and correct what the rooms remember", memoryCommand},
-	{"backup", "write the bot's state into one file", backupCommand},
-	{"restore", "restore a backup into an empty state folder", restoreCommand},
-	{"self-update", "install the newest release, or a given one", selfUpdateCommand},
-	{"release", "build and install a release", releaseCommand},
-	{"version", "print the version", versionCommand},
-	{"trial", "", trialCommand},
-	{"update-watch", "", watchCommand},
-	{"update-guard", "", guardCommand},
+var commands = []cli.Command{
+	{Name: "run", About: "run the bot", Run: serve.Run},
+	{Name: "doctor", About: "check configuration and host, and say how to fix problems", Run: doctor.Command},
+	{Name: "login", About: "log in without a password, with a link and a code", Run: account.Login},
+	{Name: "rooms", About: "list the rooms and their containers", Run: rooms.Command},
+	{Name: "trust", About: "trust a user's new identity after a reset", Run: account.Trust},
+	{Name: "logs", About: "show what happened in a room recently", Run: rooms.Logs},
+	{Name: "memory", About: "search and correct what the rooms remember", Run: memories.Command},
+	{Name: "backup", About: "write the bot's state into one file", Run: backup.Command},
+	{Name: "restore", About: "restore a backup into an empty state folder", Run: backup.Restore},
+	{Name: "self-update", About: "install the newest release, or a given one", Run: releases.SelfUpdate},
+	{Name: "release", About: "build and install a release", Run: releases.Make},
+	{Name: "version", About: "print the version", Run: releases.Version},
+	{Name: "trial", About: "", Run: serve.Trial},
+	{Name: "update-watch", About: "", Run: releases.Watch},
+	{Name: "update-guard", About: "", Run: releases.Guard},
 }
 
 func main() {
-	built = commit
+	cli.Built = commit
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "/"
 	}
 	ctx, stop := untilSignal(context.Background())
-	a := &app{environ: os.Environ(), dir: dir, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	code := dispatch(ctx, a, commands, os.Args[1:])
+	a := &cli.App{Environ: os.Environ(), Dir: dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	code := cli.Dispatch(ctx, a, commands, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
