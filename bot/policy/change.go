@@ -72,7 +72,7 @@ func parts(key, value string) []string {
 // same section is removed; any other that matches is an [Error]. Allowing again changes
 // nothing.
 func (s *Source) Allow(user, room string, settings []string) error {
-	if !isEntry(user) {
+	if !IsEntry(user) {
 		return noUser(user)
 	}
 	return s.change(room, func(p *Policy, said section) error {
@@ -104,7 +104,7 @@ func (s *Source) Allow(user, room string, settings []string) error {
 
 // Block is the opposite of Allow. Owners are heard all the same: see [Decide].
 func (s *Source) Block(user, room string) error {
-	if !isEntry(user) {
+	if !IsEntry(user) {
 		return noUser(user)
 	}
 	return s.change(room, func(_ *Policy, said section) error {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 )
 
@@ -40,25 +39,4 @@ func (f Freshness) Stale(used, now time.Time) bool {
 		newest = time.Date(now.Year(), now.Month(), now.Day()-1, *f.Hour, 0, 0, 0, now.Location())
 	}
 	return used.Before(newest)
-}
-
-// showHour and showIdle format the values.
-func (f Freshness) showHour() string {
-	switch {
-	case f.Hour == nil:
-		return asSet
-	case *f.Hour < 0:
-		return "never"
-	}
-	return fmt.Sprint(*f.Hour)
-}
-
-func (f Freshness) showIdle() string {
-	switch {
-	case f.Idle == nil:
-		return asSet
-	case *f.Idle == 0:
-		return "never"
-	}
-	return fmt.Sprint(int64(*f.Idle / time.Minute))
 }

@@ -8,11 +8,11 @@ import (
 // checkPeople checks a list of full user IDs and globs: @*:server is everyone on a server, @*:* everyone. There is no
 // other pattern, and case matters.
 func checkPeople(list []string) error {
-	return each(list, MaxPeople, "entries", isEntry, "a full user ID; use one like @alice:example.org, or @*:example.org for everyone on a server")
+	return each(list, MaxPeople, "entries", IsEntry, "a full user ID; use one like @alice:example.org, or @*:example.org for everyone on a server")
 }
 
-// isEntry reports whether a list of people may contain the entry.
-func isEntry(entry string) bool {
+// IsEntry reports whether a list of people may contain the entry.
+func IsEntry(entry string) bool {
 	if entry == "@*:*" {
 		return true
 	}

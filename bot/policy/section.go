@@ -81,9 +81,9 @@ var settings = []setting{
 	limit("tokens_per_day", 1, MaxTokens, func(r *Room, n int64) { r.Tokens = n },
 		func(r *Room) string { return number(r.Tokens) }),
 	limit("session_daily_hour", NoHour, 23, func(r *Room, n int64) { r.Fresh.Hour = new(int(n)) },
-		func(r *Room) string { return r.Fresh.showHour() }),
+		func(r *Room) string { return orNever(r.Fresh.Hour, NoHour, 1) }),
 	limit("session_idle_minutes", 0, 365*24*60, func(r *Room, n int64) { r.Fresh.Idle = new(time.Duration(n) * time.Minute) },
-		func(r *Room) string { return r.Fresh.showIdle() }),
+		func(r *Room) string { return orNever(r.Fresh.Idle, 0, time.Minute) }),
 	list("approvals", func(r *Room, value []string) error {
 		r.Approvals = value
 		return each(value, MaxApprovals, "commands", func(prefix string) bool {

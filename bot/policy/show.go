@@ -68,6 +68,17 @@ func number(n int64) string {
 	return fmt.Sprint(n)
 }
 
+// orNever shows a number of units; nil is not set.
+func orNever[T ~int | ~int64](n *T, never, unit T) string {
+	switch {
+	case n == nil:
+		return asSet
+	case *n == never:
+		return "never"
+	}
+	return fmt.Sprint(int64(*n / unit))
+}
+
 func shown(list []string, otherwise string) string {
 	if len(list) == 0 {
 		return otherwise

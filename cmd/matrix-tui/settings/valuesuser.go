@@ -3,6 +3,8 @@ package settings
 import (
 	"fmt"
 	"strings"
+
+	"matrix-tui/bot/policy"
 )
 
 func (n *UserName) UnmarshalText(text []byte) error {
@@ -27,13 +29,7 @@ func (globs *UserGlobs) UnmarshalText(text []byte) error {
 func splitUsers(list string, globs bool, out *[]string) error {
 	parts := items(list)
 	for _, part := range parts {
-		user := part // or, for a glob, one of the users that it stands for
-		if globs && part == "@*:*" {
-			user = "@any:any"
-		} else if server, ok := strings.CutPrefix(part, "@*:"); ok && globs {
-			user = "@any:" + server
-		}
-		if user[0] != '@' || !strings.Contains(user, ":") || !isUser(user) {
+		if !policy.IsEntry(part) || !globs && strings.Contains(part, "*") {
 			return fmt.Errorf("%q is not a user ID", part)
 		}
 	}
