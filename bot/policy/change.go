@@ -164,12 +164,11 @@ func (s *Source) CanInherit(from, to string) error {
 }
 
 func inherit(data []byte, from, to string) ([]byte, error) {
-	return edit(data, to, func(p *Policy, said section) error {
-		if len(said) == 0 {
-			maps.Copy(said, p.said[from])
-		}
-		return nil
-	})
+	p, err := Parse(data)
+	if err == nil && (len(p.said[from]) == 0 || len(p.said[to]) > 0) {
+		return nil, nil
+	}
+	return edit(data, to, func(p *Policy, said section) error { maps.Copy(said, p.said[from]); return nil })
 }
 
 func (s *Source) change(room string, change func(p *Policy, said section) error) error {
