@@ -80,13 +80,13 @@ func botLine(text string, room RoomLine) (kind, said string, ok bool) {
 	}
 	message, _ := fields["message"].(string)
 	level, _ := fields["level"].(string)
-	here := fields["room"] == room.Room || fields["room"] == nil && room.Container != "" && (fields["container"] == room.Container || fields["box"] == room.Container) // "box" in entries of earlier releases
+	here := fields["room"] == room.Room || fields["room"] == nil && room.Container != "" && fields["container"] == room.Container
 	if !here && !slices.Contains(alwaysTold, message) {
 		return "", "", false
 	}
 	said = message
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains([]string{"message", "level", "time", "room", "container", "box"}, name) {
+		if !slices.Contains([]string{"message", "level", "time", "room", "container"}, name) {
 			said += fmt.Sprintf(" %s=%v", name, fields[name])
 		}
 	}
