@@ -4,20 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
-
-// Keys are the keys for Set, in the order in which they are shown.
-var Keys = []string{"allow", "block", "reply", "persona", "model", "timezone", "timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes", "approvals", "memory_from", "require_encryption"}
-
-// limitKeys are those under limits: whole numbers.
-var limitKeys = []string{"timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes"}
 
 // Values of Set with a special meaning.
 const (
@@ -31,39 +24,30 @@ const (
 // kept. On an [Error], nothing was changed; it says what would be valid.
 func (s *Source) Set(room, key, value string) error {
 	key = strings.TrimPrefix(strings.ToLower(key), "limits.")
-	if !slices.Contains(Keys, key) {
-		return sayf("There is no setting %q. The settings are %s.", key, strings.Join(Keys, ", "))
-	}
-	value = strings.TrimSpace(value)
-	return s.change(room, func(_ *Policy, where string, section *yaml.Node) error { return set(section, key, value) })
+	return s.change(room, func(_ *Policy, said section) error { return said.set(key, strings.TrimSpace(value)) })
 }
 
-func set(section *yaml.Node, key, value string) error {
-	limit := slices.Contains(limitKeys, key)
+func (s section) set(key, value string) error {
+	is := settingOf(key)
 	switch {
+	case is == nil:
+		return sayf("There is no setting %q. The settings are %s.", key, strings.Join(Keys, ", "))
 	case value == "":
 		return sayf("What should %s be? `%s` removes the setting.", key, valueDefault)
-	case limit && value == valueDefault:
-		if limits := valueAt(section, "limits"); limits != nil && limits.Kind == yaml.MappingNode {
-			removeAt(limits, key)
-			if len(limits.Content) == 0 {
-				removeAt(section, "limits")
-			}
-		}
 	case value == valueDefault:
-		removeAt(section, key)
-	case limit:
+		delete(s, key)
+	case is.limit:
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
 			return sayf("%q is not a whole number, which %s needs.", value, key)
 		}
-		putAt(mappingAt(section, "limits"), key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(n, 10)})
-	case slices.Contains([]string{"allow", "block", "approvals", "memory_from"}, key):
-		putList(section, key, parts(key, value))
+		s[key] = n
+	case is.list:
+		s[key] = parts(key, value)
 	case value == valueNone && key != "reply" && key != "require_encryption":
-		putAt(section, key, scalar("", yaml.DoubleQuotedStyle))
+		s[key] = ""
 	default:
-		putAt(section, key, scalar(value, quoting(value)))
+		s[key] = value
 	}
 	return nil
 }
@@ -88,36 +72,31 @@ func parts(key, value string) []string {
 // same section is removed; any other that matches is an [Error]. Allowing again changes
 // nothing.
 func (s *Source) Allow(user, room string, settings []string) error {
-	if !isEntry(user) {
+	if !IsEntry(user) {
 		return noUser(user)
 	}
-	return s.change(room, func(p *Policy, where string, section *yaml.Node) error {
-		block := listAt(section, "block")
+	return s.change(room, func(p *Policy, said section) error {
+		block, _ := said["block"].([]string)
 		if slices.Contains(block, user) {
-			block = slices.DeleteFunc(block, func(entry string) bool { return entry == user })
-			putList(section, "block", block)
+			block = without(block, user)
+			said["block"] = block
 		}
 		rest := slices.Clone(block)
-		if where != defaultsKey {
-			for _, list := range p.defaults.block {
-				rest = append(rest, list.list...)
-			}
+		if place(room) != defaultsKey {
+			rest = append(rest, p.defaults.block...)
 		}
 		if i := slices.IndexFunc(rest, func(entry string) bool { return listHas([]string{entry}, user) }); i >= 0 {
 			return sayf("That would not let %s in: the policy blocks %s, and blocking wins.", code(user), code(rest[i]))
 		}
-		list := listAt(section, "allow")
-		if list == nil {
+		list, own := said["allow"].([]string)
+		if !own {
 			list = settings
-			if p.defaults.allow != nil && where != defaultsKey {
-				list = p.defaults.allow.list
-			}
-			if listHas(list, user) {
-				return nil
+			if p.defaults.allow != nil && place(room) != defaultsKey {
+				list = p.defaults.allow
 			}
 		}
 		if !listHas(list, user) {
-			putList(section, "allow", append(slices.Clone(list), user))
+			said["allow"] = append(slices.Clone(list), user)
 		}
 		return nil
 	})
@@ -125,18 +104,23 @@ func (s *Source) Allow(user, room string, settings []string) error {
 
 // Block is the opposite of Allow. Owners are heard all the same: see [Decide].
 func (s *Source) Block(user, room string) error {
-	if !isEntry(user) {
+	if !IsEntry(user) {
 		return noUser(user)
 	}
-	return s.change(room, func(_ *Policy, _ string, section *yaml.Node) error {
-		if list := listAt(section, "allow"); slices.Contains(list, user) {
-			putList(section, "allow", slices.DeleteFunc(list, func(entry string) bool { return entry == user }))
+	return s.change(room, func(_ *Policy, said section) error {
+		if list, _ := said["allow"].([]string); slices.Contains(list, user) {
+			said["allow"] = without(list, user)
 		}
-		if list := listAt(section, "block"); !slices.Contains(list, user) {
-			putList(section, "block", append(list, user))
+		if list, _ := said["block"].([]string); !slices.Contains(list, user) {
+			said["block"] = append(slices.Clone(list), user)
 		}
 		return nil
 	})
+}
+
+// without returns a list without an entry. It leaves the list, which belongs to a policy, as it is.
+func without(list []string, user string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(entry string) bool { return entry == user })
 }
 
 func noUser(user string) error {
@@ -146,15 +130,49 @@ func noUser(user string) error {
 // Reset removes everything the file says about a room, or about all rooms with room ""
 // or "defaults".
 func (s *Source) Reset(room string) error {
-	return s.write(func(data []byte) ([]byte, error) { return reset(data, place(room)) })
+	return s.change(room, func(_ *Policy, said section) error { clear(said); return nil })
 }
 
-func (s *Source) change(room string, change func(p *Policy, where string, section *yaml.Node) error) error {
-	where := place(room)
-	return s.write(func(data []byte) ([]byte, error) {
-		p, _ := Parse(data) // edit says what is wrong
-		return edit(data, where, func(section *yaml.Node) error { return change(p, where, section) })
+// Inherit copies what the file says about a room to its successor. It reports whether
+// there was something to copy: a successor that the file mentions keeps its own policy.
+// The old room keeps its policy, too.
+func (s *Source) Inherit(from, to string) (inherited bool, err error) {
+	err = s.write(func(data []byte) ([]byte, error) {
+		next, err := inherit(data, from, to)
+		inherited = next != nil
+		return next, err
 	})
+	return inherited && err == nil, err
+}
+
+// CanInherit returns the error with which Inherit would fail because of the file's
+// content. It changes nothing.
+func (s *Source) CanInherit(from, to string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, err := readBytes(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = inherit(data, from, to)
+	}
+	if err != nil {
+		return fmt.Errorf("read policy: %w", err)
+	}
+	return nil
+}
+
+func inherit(data []byte, from, to string) ([]byte, error) {
+	p, err := Parse(data)
+	if err == nil && (len(p.said[from]) == 0 || len(p.said[to]) > 0) {
+		return nil, nil
+	}
+	return edit(data, to, func(p *Policy, said section) error { maps.Copy(said, p.said[from]); return nil })
+}
+
+func (s *Source) change(room string, change func(p *Policy, said section) error) error {
+	return s.write(func(data []byte) ([]byte, error) { return edit(data, place(room), change) })
 }
 
 func place(room string) string {

@@ -196,7 +196,7 @@ func TestChangeOfLinkAndBound(t *testing.T) {
 	if err := s.Set("", "reply", "off"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(real); err != nil || string(got) != "defaults: {reply: off}\n" {
+	if got, err := os.ReadFile(real); err != nil || string(got) != "defaults: {reply: \"off\"}\n" {
 		t.Errorf("%s, %v", got, err)
 	}
 	if err := os.WriteFile(real, append([]byte("defaults: {reply: off}\n"), strings.Repeat("#", MaxFile-30)...), 0o600); err != nil {

@@ -66,7 +66,7 @@ func (p *Policy) Decide(q Query) Decision {
 	reply := r.Reply.In(q.Alone)
 	owner := slices.Contains(q.Owners, q.Sender)
 	if !owner {
-		if r.blocks(q.Sender) {
+		if listHas(r.block, q.Sender) {
 			return Decision{Reason: ReasonBlocked}
 		}
 		if !r.allows(q.Sender, q.Allow) {
@@ -95,19 +95,10 @@ func (p *Policy) Decide(q Query) Decision {
 // and answer.
 func (p *Policy) Heard(q Query) bool { return p.Decide(q).Heard }
 
-func (r *Room) blocks(user string) bool {
-	for _, list := range r.block {
-		if list.has(user) {
-			return true
-		}
-	}
-	return false
-}
-
 // allows checks the file's list, or the settings' list if the file has none.
 func (r *Room) allows(user string, settings []string) bool {
 	if r.allow != nil {
-		return r.allow.has(user)
+		return listHas(r.allow, user)
 	}
 	return listHas(settings, user)
 }

@@ -2,174 +2,211 @@ package policy
 
 import (
 	"bytes"
-	"errors"
-	"io"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // defaultsKey is the section for all rooms.
 const defaultsKey = "defaults"
 
-// edit changes one section of a policy file and keeps its comments and order. where is
-// defaults or a room ID; change gets the section's mapping. The result is valid for
-// [Parse], or nil if nothing changed. The errors are for people.
-func edit(data []byte, where string, change func(section *yaml.Node) error) ([]byte, error) {
+// edit changes one section of a policy file and keeps the rest, with comments and layout. where is defaults or a room ID;
+// change may change the section that it gets, which is never nil. The result is valid for [Parse], or nil if nothing
+// changed. The errors are for people.
+func edit(data []byte, where string, change func(p *Policy, s section) error) ([]byte, error) {
 	if where != defaultsKey && !isRoom(where) {
 		return nil, sayf("%q is not a room ID: use one like !abc:example.org, or `%s` for all rooms.", where, defaultsKey)
 	}
 	if right := misnamed.FindStringSubmatch(where); right != nil {
 		return nil, sayf("%q is not a room ID: the IDs of new rooms have no server. Use %s.", where, right[1])
 	}
-	if _, err := Parse(data); err != nil {
+	p, err := Parse(data)
+	if err != nil {
 		return nil, sayf("policy.yaml is invalid, so I did not change it: %s. Fix it by hand first.", err)
 	}
-	doc, head, err := load(data)
-	if err != nil {
+	was, want := p.said[where], section{}
+	maps.Copy(want, was)
+	if err := change(p, want); err != nil {
 		return nil, err
 	}
-	within := doc.Content[0]
-	if where != defaultsKey {
-		within = mappingAt(within, "rooms")
+	if key, err := want.over(&Room{}, where); err != nil {
+		return nil, sayf("That is not valid: %s.", wrong(where, key, err))
 	}
-	section := mappingAt(within, where)
-	if err := change(section); err != nil {
-		return nil, err
-	}
-	if len(section.Content) == 0 {
-		removeAt(within, where)
-		if where != defaultsKey && len(within.Content) == 0 {
-			removeAt(doc.Content[0], "rooms")
-		}
-	}
-	return finish(data, head, doc, where)
-}
-
-// reset removes a section from a policy file, as edit does.
-func reset(data []byte, where string) ([]byte, error) {
-	return edit(data, where, func(section *yaml.Node) error {
-		section.Content = nil
-		return nil
-	})
-}
-
-// load parses a valid file. A file with only comments has no document: the comments become its head.
-func load(data []byte) (doc *yaml.Node, head []byte, err error) {
-	doc = &yaml.Node{}
-	err = yaml.Unmarshal(data, doc)
-	if err != nil {
-		return nil, nil, err
-	}
-	if doc.Kind == 0 {
-		if head = bytes.TrimRight(data, "\r\n\t "); len(head) > 0 {
-			head = append(head, "\n\n"...)
-		}
-		doc.Kind, doc.Content = yaml.DocumentNode, []*yaml.Node{{Kind: yaml.MappingNode}}
-		return doc, head, nil
-	}
-	if hasAlias(doc) {
-		return nil, nil, sayf("policy.yaml uses YAML anchors, where one edit can change several places: edit it by hand.")
-	}
-	same, err := encode(doc)
-	if err != nil {
-		return nil, nil, err
-	}
-	for comment := range comments(data) {
-		if !bytes.Contains(same, []byte(comment)) {
-			return nil, nil, sayf("A comment in policy.yaml would be lost (%s): edit it by hand.", code(comment))
-		}
-	}
-	if root := doc.Content[0]; root.Kind != yaml.MappingNode { // null
-		emptyMapping(root)
-	}
-	return doc, nil, nil
-}
-
-// finish writes the document, and fails if the result would contain more than the
-// change.
-func finish(data, head []byte, doc *yaml.Node, where string) ([]byte, error) {
-	out, err := encode(doc)
-	if err != nil {
-		return nil, err
-	}
-	out = append(head, out...)
-	if _, err := Parse(out); err != nil {
-		return nil, sayf("That is not valid: %s.", err)
-	}
-	before, err := meaning(data)
-	if err != nil {
-		return nil, err
-	}
-	after, err := meaning(out)
-	if err != nil {
-		return nil, err
-	}
-	if reflect.DeepEqual(before, after) {
+	if reflect.DeepEqual(was, want) || len(was)+len(want) == 0 {
 		return nil, nil
 	}
-	delete(before, where)
-	delete(after, where)
-	if !reflect.DeepEqual(before, after) {
+	file, err := parser.ParseBytes(data, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	if err := editable(data, file.String()); err != nil {
+		return nil, err
+	}
+	out := write(data, file, where, was, want)
+	if len(out) > MaxFile {
+		return nil, sayf("That is not valid: %s.", errTooLarge)
+	}
+	p.said[where] = want
+	if next, err := Parse(out); err != nil || !reflect.DeepEqual(next.meaning(), p.meaning()) {
 		return nil, sayf("I cannot make this change to policy.yaml without changing more than that: edit it by hand.")
 	}
 	return out, nil
 }
 
-// meaning returns the content of a file by section, without empty sections.
-func meaning(data []byte) (map[string]any, error) {
-	var f struct {
-		Defaults map[string]any            `yaml:"defaults"`
-		Rooms    map[string]map[string]any `yaml:"rooms"`
-	}
-	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&f); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	all := map[string]any{}
-	if len(f.Defaults) > 0 {
-		all[defaultsKey] = f.Defaults
-	}
-	for room, said := range f.Rooms {
-		if len(said) > 0 {
-			all[room] = said
-		}
-	}
-	return all, nil
+// meaning is what the file says, without empty sections.
+func (p *Policy) meaning() map[string]section {
+	all := maps.Clone(p.said)
+	maps.DeleteFunc(all, func(_ string, s section) bool { return len(s) == 0 })
+	return all
 }
 
-func encode(doc *yaml.Node) ([]byte, error) {
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	if err := enc.Encode(doc); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), enc.Close()
-}
-
-// comments returns the parts of a file that look like comments.
-func comments(data []byte) map[string]struct{} {
-	found := map[string]struct{}{}
-	for line := range strings.Lines(string(data)) {
-		for at := range line {
-			if line[at] == '#' && (at == 0 || line[at-1] == ' ' || line[at-1] == '\t') {
-				found[strings.TrimSpace(line[at:])] = struct{}{}
-				break
+// editable refuses a file with something that an edit could break. As is the file as the library writes it.
+func editable(data []byte, as string) error {
+	for _, t := range lexer.Tokenize(string(data)) {
+		switch comment := "#" + strings.TrimRight(t.Value, "\r "); t.Type {
+		case token.AnchorType, token.AliasType, token.MergeKeyType:
+			return sayf("policy.yaml uses YAML anchors, where one edit can change several places: edit it by hand.")
+		case token.CommentType:
+			if !strings.Contains(as, comment) {
+				return sayf("A comment in policy.yaml would be lost (%s): edit it by hand.", code(comment))
 			}
 		}
 	}
-	return found
+	return nil
 }
 
-func hasAlias(n *yaml.Node) bool {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" || n.Tag == "!!merge" {
-		return true
+// write returns a file in which a section says what it should.
+func write(data []byte, file *ast.File, where string, was, want section) []byte {
+	at := []string{defaultsKey}
+	if where != defaultsKey {
+		at = []string{"rooms", where}
 	}
-	for _, child := range n.Content {
-		if hasAlias(child) {
-			return true
+	root, _ := file.Docs[0].Body.(*ast.MappingNode)
+	for _, s := range settings {
+		if reflect.DeepEqual(was[s.key], want[s.key]) {
+			continue
+		}
+		path := append(slices.Clone(at), s.key)
+		if s.limit {
+			path = append(slices.Clone(at), "limits", s.key)
+		}
+		switch {
+		case want[s.key] == nil:
+			remove(root, path)
+		case root == nil || len(root.Values) == 0: // nothing, comments, null or {}
+			file, root = begin(data, root, newPair(path, want[s.key], 1, false))
+		default:
+			put(root, path, want[s.key])
 		}
 	}
-	return false
+	return append([]byte(strings.TrimRight(file.String(), "\n")), '\n')
+}
+
+// begin returns a file with one setting, after the comments of another that has none.
+func begin(data []byte, root *ast.MappingNode, first *ast.MappingValueNode) (*ast.File, *ast.MappingNode) {
+	text := first.String() + "\n"
+	if head := bytes.TrimSpace(data); root == nil && len(head) > 0 {
+		text = string(head) + "\n\n" + text
+	}
+	file, _ := parser.ParseBytes([]byte(text), parser.ParseComments)
+	root, _ = file.Docs[0].Body.(*ast.MappingNode)
+	return file, root
+}
+
+// find returns the place of a key in a mapping, or -1.
+func find(m *ast.MappingNode, key string) int {
+	return slices.IndexFunc(m.Values, func(v *ast.MappingValueNode) bool { return v.Key.GetToken().Value == key })
+}
+
+// remove removes what is at a path, and what it leaves empty.
+func remove(m *ast.MappingNode, path []string) {
+	i := find(m, path[0])
+	if i < 0 {
+		return
+	}
+	if inner, ok := m.Values[i].Value.(*ast.MappingNode); ok && len(path) > 1 {
+		if remove(inner, path[1:]); len(inner.Values) > 0 {
+			return
+		}
+	}
+	foot := m.Values[i].FootComment
+	m.Values = slices.Delete(m.Values, i, i+1)
+	if i = min(i, len(m.Values)) - 1; i >= 0 && foot != nil && m.Values[i].FootComment == nil {
+		m.Values[i].FootComment = foot
+	}
+}
+
+// put sets the value at a path in a mapping that is not empty. A new key comes last.
+func put(m *ast.MappingNode, path []string, value any) {
+	pair := newPair(path, value, m.Values[0].Key.GetToken().Position.Column, m.IsFlowStyle)
+	i := find(m, path[0])
+	if i < 0 {
+		last := m.Values[len(m.Values)-1]
+		pair.FootComment, last.FootComment = last.FootComment, nil
+		m.Values = append(m.Values, pair)
+		return
+	}
+	old := m.Values[i]
+	inner, isMapping := old.Value.(*ast.MappingNode)
+	have, isList := old.Value.(*ast.SequenceNode)
+	list, wantsList := pair.Value.(*ast.SequenceNode)
+	switch {
+	case len(path) > 1 && isMapping && len(inner.Values) > 0:
+		put(inner, path[1:], value)
+		return
+	case isList && wantsList && len(have.Values) > 0 && len(list.Values) > 0:
+		merge(have, list)
+		return
+	}
+	if comment := old.Value.GetComment(); comment != nil && len(path) > 1 {
+		_ = old.Key.SetComment(comment) // it cannot fail
+	} else if comment != nil {
+		_ = pair.Value.SetComment(comment)
+	}
+	old.Value = pair.Value
+}
+
+// merge makes a list say what another says. Entries that it has keep their style and comments.
+func merge(have, want *ast.SequenceNode) {
+	values, heads := slices.Clone(have.Values), slices.Clone(have.ValueHeadComments)
+	have.Values, have.ValueHeadComments = nil, nil
+	for _, entry := range want.Values {
+		var head *ast.CommentGroupNode
+		text := entry.GetToken().Value
+		if i := slices.IndexFunc(values, func(n ast.Node) bool { return n.GetToken().Value == text }); i >= 0 {
+			entry = values[i]
+			values = slices.Delete(values, i, i+1)
+			if len(heads) > i {
+				head = heads[i]
+				heads = slices.Delete(heads, i, i+1)
+			}
+		}
+		have.Values, have.ValueHeadComments = append(have.Values, entry), append(have.ValueHeadComments, head)
+	}
+}
+
+// newPair makes a key with its value, in the column of its neighbours, or between braces like them.
+func newPair(path []string, value any, column int, braces bool) *ast.MappingValueNode {
+	for _, key := range slices.Backward(path) {
+		value = map[string]any{key: value}
+	}
+	text, err := yaml.MarshalWithOptions(value, yaml.IndentSequence(true), yaml.Flow(braces))
+	if err != nil {
+		panic(fmt.Sprintf("write YAML: %v", err)) // unreachable: texts, numbers, and lists of texts
+	}
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		panic(fmt.Sprintf("read back YAML: %v", err))
+	}
+	pair := file.Docs[0].Body.(*ast.MappingNode).Values[0]
+	pair.AddColumn(column - 1)
+	return pair
 }

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"time"
 )
 
@@ -13,12 +11,8 @@ type Freshness struct {
 	Idle *time.Duration // stale if not used for this long; 0: never
 }
 
-const (
-	// NoHour turns the daily hour off in a room.
-	NoHour = -1
-
-	maxIdle = 365 * 24 * time.Hour
-)
+// NoHour turns the daily hour off in a room.
+const NoHour = -1
 
 // Or returns f with what it does not set from other.
 func (f Freshness) Or(other Freshness) Freshness {
@@ -45,51 +39,4 @@ func (f Freshness) Stale(used, now time.Time) bool {
 		newest = time.Date(now.Year(), now.Month(), now.Day()-1, *f.Hour, 0, 0, 0, now.Location())
 	}
 	return used.Before(newest)
-}
-
-// overFreshness applies a section's rules on top of r.
-func (s *section) overFreshness(r *Room, where string) error {
-	whole := func(n *float64, least, most int) (int, error) {
-		if *n != math.Trunc(*n) || *n < float64(least) || *n > float64(most) {
-			return 0, fmt.Errorf("%v is not a whole number from %d to %d", *n, least, most)
-		}
-		return int(*n), nil
-	}
-	if n := s.Limits.SessionHour; n != nil {
-		hour, err := whole(n, NoHour, 23)
-		if err != nil {
-			return fmt.Errorf("%s: limits: session_daily_hour: %w", where, err)
-		}
-		r.Fresh.Hour = &hour
-	}
-	if n := s.Limits.SessionIdle; n != nil {
-		minutes, err := whole(n, 0, int(maxIdle/time.Minute))
-		if err != nil {
-			return fmt.Errorf("%s: limits: session_idle_minutes: %w", where, err)
-		}
-		idle := time.Duration(minutes) * time.Minute
-		r.Fresh.Idle = &idle
-	}
-	return nil
-}
-
-// showHour and showIdle format the values.
-func (f Freshness) showHour() string {
-	switch {
-	case f.Hour == nil:
-		return "as in the bot's settings"
-	case *f.Hour < 0:
-		return "never"
-	}
-	return fmt.Sprint(*f.Hour)
-}
-
-func (f Freshness) showIdle() string {
-	switch {
-	case f.Idle == nil:
-		return "as in the bot's settings"
-	case *f.Idle == 0:
-		return "never"
-	}
-	return fmt.Sprint(int64(*f.Idle / time.Minute))
 }

@@ -17,7 +17,7 @@ func TestInherit(t *testing.T) {
 		{"nothing said", "defaults: {allow: ['@a:x']}\n", "", ""},
 		{"an empty entry", "rooms: {'!old:x': {}}\n", "", ""},
 		{"another room", "rooms: {'!other:x': {reply: off}}\n", "", ""},
-		{"its own entry", own, "  \"!new:x\":\n    allow: ['@b:x']\n    limits: {timeout_seconds: 60} # short\n", ""},
+		{"its own entry", own, "  \"!new:x\":\n    allow:\n      - \"@b:x\"\n    limits:\n      timeout_seconds: 60\n", ""},
 		{"the successor has one", own + "  \"!new:x\": {reply: all}\n", "", ""},
 		{"invalid", own + "  nonsense\n", "", "policy.yaml is invalid"},
 		{"anchors", "rooms:\n  \"!old:x\": &a {reply: all}\n  \"!b:x\": *a\n", "", "anchors"},

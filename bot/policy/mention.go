@@ -3,10 +3,10 @@ package policy
 import (
 	"html"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"sync/atomic"
 
 	"matrix-tui/state/event"
 )
@@ -29,7 +29,9 @@ func Addressed(m event.Message, bot, displayname string) Addressee {
 	}
 	body := m.Body
 	if m.RelatesTo != (event.Relation{}) && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
-		body = afterQuote(body)
+		for strings.HasPrefix(body, ">") { // a reply fallback
+			_, body, _ = strings.Cut(body, "\n")
+		}
 	}
 	_, named := AfterName(body, bot, displayname)
 	switch {
@@ -39,153 +41,84 @@ func Addressed(m event.Message, bot, displayname string) Addressee {
 		return Others
 	case m.Mentions != nil:
 		return Nobody
-	case spokenTo(body, bot, false), spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true), linked(m.FormattedBody, bot):
+	case namesOf(bot, displayname).anywhere.MatchString(body), linked(m.FormattedBody, bot):
 		return TheBot
 	}
 	return Nobody
+}
+
+// What may stand around a name, as parts of regular expressions: it is not inside a word, an address, a path, or another
+// user's ID. An ID, or a name after @, may go on after a colon.
+const (
+	inWord    = `_\pL\pM\p{Nd}`
+	closes    = `(?:$|[^` + inWord + `./@-]|[./@-](?:$|[^` + inWord + `]))`
+	closesID  = `(?:$|[^` + inWord + `:./@-]|[:./@-](?:$|[^` + inWord + `]))`
+	opensID   = `(?:^|[^` + inWord + `])`
+	opensAt   = `(?:^|[^` + inWord + `/:])`
+	opensName = `(?:^|[^` + inWord + `@./:-]|` + opensAt + `[./:-])`
+)
+
+// literal is a name in a regular expression, in which upper and lower case are the same; "" stays so.
+func literal(name string) string {
+	if name = strings.TrimSpace(name); name == "" {
+		return ""
+	}
+	return "(?i:" + regexp.QuoteMeta(strings.ToValidUTF8(name, "\ufffd")) + ")"
+}
+
+// names finds the bot's names in texts.
+type names struct {
+	bot, displayname string
+	first, anywhere  *regexp.Regexp
+}
+
+// lastNames are those that were asked for last: they hardly ever change, and a regular expression takes milliseconds.
+var lastNames atomic.Pointer[names]
+
+func namesOf(bot, displayname string) *names {
+	if n := lastNames.Load(); n != nil && n.bot == bot && n.displayname == displayname {
+		return n
+	}
+	local, _, _ := strings.Cut(bot, ":")
+	id, local, name := literal(bot), literal(strings.TrimPrefix(local, "@")), literal(displayname)
+	first := "^(" + id + ")" + closesID + "|^(@" + local + ")" + closesID + "|^(" + local + ")[:,]"
+	anywhere := opensID + id + closesID
+	if name != "" {
+		first += "|^(@" + name + ")" + closesID + "|^(" + name + ")" + closes
+		anywhere += "|" + opensName + name + closes + "|" + opensAt + "@" + name + closesID
+	}
+	n := &names{bot, displayname, regexp.MustCompile(first), regexp.MustCompile(anywhere)}
+	lastNames.Store(n)
+	return n
 }
 
 // AfterName returns what follows the bot's name at the beginning of a text, and whether the text begins with it: the full
 // ID, the display name with or without @, or the ID's first part as @bot, bot: or bot, as people type it.
 func AfterName(body, bot, displayname string) (rest string, named bool) {
 	body = strings.TrimLeftFunc(body, event.IsBlank)
-	local, _, _ := strings.Cut(bot, ":")
-	displayname = strings.TrimSpace(displayname)
-	for _, name := range []string{bot, local, displayname, "@" + displayname, strings.TrimPrefix(local, "@")} {
-		rest, ok := cutFold(body, name)
-		id := strings.HasPrefix(name, "@")
-		switch {
-		case !ok || strings.TrimPrefix(name, "@") == "" || !closes(rest, id):
-			continue
-		case !id && name != displayname && !strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, ","):
-			continue // an ordinary word
-		}
-		return strings.TrimLeftFunc(strings.TrimLeft(rest, ":,"), event.IsBlank), true
+	found := namesOf(bot, displayname).first.FindStringSubmatch(body)
+	if found == nil || bot == "" {
+		return body, false
 	}
-	return body, false
+	rest = body[len(strings.Join(found[1:], "")):] // one of the groups has matched
+	return strings.TrimLeftFunc(strings.TrimLeft(rest, ":,"), event.IsBlank), true
 }
 
-// cutFold cuts a prefix in any spelling in upper and lower case.
-func cutFold(s, prefix string) (rest string, ok bool) {
-	for _, want := range prefix {
-		r, size := utf8.DecodeRuneInString(s)
-		if size == 0 || r != want && fold(string(r)) != fold(string(want)) {
-			return s, false
-		}
-		s = s[size:]
-	}
-	return s, true
-}
-
-// afterQuote returns the text after the lines of a reply fallback.
-func afterQuote(body string) string {
-	for strings.HasPrefix(body, ">") {
-		_, rest, _ := strings.Cut(body, "\n")
-		body = rest
-	}
-	return body
-}
-
-// spokenTo finds a name as separate words: not inside a word, an address, a path, or
-// another user's ID.
-func spokenTo(body, name string, displayname bool) bool {
-	for from := 0; name != ""; {
-		at := strings.Index(body[from:], name)
-		if at < 0 {
-			return false
-		}
-		at += from
-		if opens(body[:at], displayname) && closes(body[at+len(name):], !displayname || strings.HasSuffix(body[:at], "@")) {
-			return true
-		}
-		_, size := utf8.DecodeRuneInString(body[at:])
-		from = at + size
-	}
-	return false
-}
-
-// opens reports whether a word can start after before.
-func opens(before string, displayname bool) bool {
-	last, size := utf8.DecodeLastRuneInString(before)
-	if inWord(last) {
-		return false
-	}
-	if displayname && strings.ContainsRune("@./-:", last) {
-		ahead, _ := utf8.DecodeLastRuneInString(before[:len(before)-size])
-		return !inWord(ahead) && ahead != '/' && ahead != ':'
-	}
-	return true
-}
-
-// closes reports whether a word can end before after. In an ID, a colon is part of the
-// word, as before a port.
-func closes(after string, id bool) bool {
-	first, size := utf8.DecodeRuneInString(after)
-	if inWord(first) {
-		return false
-	}
-	if first == '.' || first == '-' || first == '/' || first == '@' || id && first == ':' {
-		next, _ := utf8.DecodeRuneInString(after[size:])
-		return !inWord(next)
-	}
-	return true
-}
-
-// inWord reports whether a rune continues a word; the absence of a rune does not.
-func inWord(r rune) bool {
-	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
-}
-
-// fold maps all spellings in upper and lower case to the same text.
-func fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf {
-			if 'a' <= r && r <= 'z' {
-				return r - 'a' + 'A'
-			}
-			return r
-		}
-		least := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			least = min(least, other)
-		}
-		return least
-	}, s)
-}
+var href = regexp.MustCompile(`href=(?:"([^"]*)"|'([^']*)')`)
 
 // linked finds a link to a user, as clients write a mention.
 func linked(formatted, user string) bool {
 	if _, after, ok := strings.Cut(formatted, "</mx-reply>"); ok {
 		formatted = after
 	}
-	for {
-		_, rest, ok := strings.Cut(formatted, "href=")
-		if !ok || rest == "" {
-			return false
+	return slices.ContainsFunc(href.FindAllStringSubmatch(formatted, -1), func(found []string) bool {
+		link := html.UnescapeString(found[1] + found[2])
+		target, ok := strings.CutPrefix(link, "https://matrix.to/#/")
+		if after, short := strings.CutPrefix(link, "matrix:u/"); short {
+			target, ok = "@"+after, true
 		}
-		if quote := rest[0]; quote == '"' || quote == '\'' {
-			if link, after, ok := strings.Cut(rest[1:], string(quote)); ok && linkedUser(html.UnescapeString(link)) == user {
-				return true
-			} else if ok {
-				rest = after
-			}
-		}
-		formatted = rest
-	}
-}
-
-// linkedUser returns the user that a link points to, or "".
-func linkedUser(link string) string {
-	target, sigil := "", ""
-	if rest, ok := strings.CutPrefix(link, "https://matrix.to/#/"); ok {
-		target = rest
-	} else if rest, ok := strings.CutPrefix(link, "matrix:u/"); ok {
-		target, sigil = rest, "@"
-	}
-	target, _, _ = strings.Cut(target, "?")
-	user, err := url.PathUnescape(target)
-	if err != nil || target == "" {
-		return ""
-	}
-	return sigil + user
+		target, _, _ = strings.Cut(target, "?")
+		target, err := url.PathUnescape(target)
+		return ok && err == nil && target == user
+	})
 }

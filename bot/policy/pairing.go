@@ -2,6 +2,9 @@ package policy
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -46,14 +49,19 @@ type pending struct {
 // OpenPairing reads pairing.json from the state folder; it may be missing. A file that
 // does not parse is logged and replaced: its codes are void.
 func OpenPairing(dir string, log zerolog.Logger) (*Pairing, error) {
-	p := &Pairing{path: pairingFile(dir)}
-	err := p.kept.read(p.path)
-	var broken *brokenError
-	if errors.As(err, &broken) {
-		log.Warn().Err(err).Str("file", p.path).Msg("cannot read the pairing codes: codes given out earlier are void")
-		p.kept, err = kept{}, nil
+	p := &Pairing{path: filepath.Join(dir, "pairing.json")}
+	data, err := readBytes(p.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
 	}
-	return p, err
+	if err != nil {
+		return nil, fmt.Errorf("read pairing codes: %w", err)
+	}
+	if err := p.kept.parse(data); err != nil {
+		log.Warn().Err(err).Str("file", p.path).Msg("cannot read the pairing codes: codes given out earlier are void")
+		p.kept = kept{}
+	}
+	return p, nil
 }
 
 // Code returns the code of a user in a room: the pending one or a new one. It is on

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -15,28 +13,6 @@ import (
 type kept struct {
 	Codes []pending   `json:"codes"`
 	Wrong []time.Time `json:"wrong"` // times of wrong codes
-}
-
-// brokenError says that the file exists but was not written by this package.
-type brokenError struct{ err error }
-
-func (e *brokenError) Error() string { return e.err.Error() }
-func (e *brokenError) Unwrap() error { return e.err }
-
-func pairingFile(dir string) string { return filepath.Join(dir, "pairing.json") }
-
-func (k *kept) read(path string) error {
-	data, err := readBytes(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read pairing codes: %w", err)
-	}
-	if err := k.parse(data); err != nil {
-		return &brokenError{fmt.Errorf("parse pairing codes: %w", err)}
-	}
-	return nil
 }
 
 // parse accepts only what this package writes.

@@ -6,17 +6,18 @@
 package policy
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 )
 
 // Limits on the file.
@@ -58,49 +59,64 @@ type Room struct {
 	// Proof is what needs an encrypted message here, in addition to the settings.
 	Proof Proof
 
-	allow *people   // who is heard besides the owners; nil: as in the settings
-	block []*people // who is blocked: in all rooms, and in this one
+	allow []string // who is heard besides the owners; nil: as in the settings
+	block []string // who is blocked: in all rooms, and in this one
 }
 
 // Policy is a parsed file. The zero value and nil mean that there is no file.
 type Policy struct {
 	defaults Room
 	rooms    map[string]*Room
-	said     file // as written
+	said     map[string]section // as written, by room ID or defaults
 }
 
 // nothingSaid is the policy without a file.
 var nothingSaid = Room{Approvals: DefaultApprovals}
 
-// file is the content of policy.yaml.
-type file struct {
-	Defaults section            `yaml:"defaults"`
-	Rooms    map[string]section `yaml:"rooms"`
-}
+// errTooLarge says that the file is larger than MaxFile.
+var errTooLarge = fmt.Errorf("the file is larger than %d KiB", MaxFile>>10)
 
-// Parse parses a policy file. The error is a sentence that names the place.
+// Parse parses a policy file. The error is a sentence that names the line.
 func Parse(data []byte) (*Policy, error) {
 	if len(data) > MaxFile {
-		return nil, fmt.Errorf("the file is larger than %d KiB", MaxFile>>10)
+		return nil, errTooLarge
 	}
-	p := &Policy{defaults: nothingSaid, rooms: map[string]*Room{}}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&p.said); err != nil && !errors.Is(err, io.EOF) {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
 		return nil, unreadable(data, err)
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+	if len(file.Docs) > 1 {
 		return nil, errors.New("more than one YAML document")
 	}
-	if err := p.said.Defaults.over(&p.defaults, "defaults"); err != nil {
+	var found struct {
+		Defaults map[string]any            `yaml:"defaults"`
+		Rooms    map[string]map[string]any `yaml:"rooms"`
+	}
+	err = yaml.UnmarshalWithOptions(data, &found, yaml.Strict())
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, unreadable(data, err)
+	}
+	p := &Policy{defaults: nothingSaid, rooms: map[string]*Room{}, said: map[string]section{}}
+	read := func(where string, found map[string]any, to *Room) error {
+		s, key, err := newSection(found)
+		if err == nil {
+			p.said[where] = s
+			key, err = s.over(to, where)
+		}
+		if err != nil {
+			return fmt.Errorf("%s%w", lineOf(file, where, key), wrong(where, key, err))
+		}
+		return nil
+	}
+	if err := read(defaultsKey, found.Defaults, &p.defaults); err != nil {
 		return nil, err
 	}
-	for room, s := range p.said.Rooms {
+	for _, room := range slices.Sorted(maps.Keys(found.Rooms)) {
 		if !isRoom(room) {
-			return nil, fmt.Errorf("rooms: %q is not a room ID; use one like !abc:example.org", room)
+			return nil, fmt.Errorf("%srooms: %q is not a room ID; use one like !abc:example.org", lineOf(file, room, ""), room)
 		}
 		own := p.defaults
-		if err := s.over(&own, "rooms: "+room); err != nil {
+		if err := read(room, found.Rooms[room], &own); err != nil {
 			return nil, err
 		}
 		p.rooms[room] = &own
@@ -108,12 +124,47 @@ func Parse(data []byte) (*Policy, error) {
 	return p, nil
 }
 
+// wrong is the error of a key in a section.
+func wrong(where, key string, err error) error {
+	if where != defaultsKey {
+		where = "rooms: " + where
+	}
+	if known := settingOf(key); known != nil && known.limit {
+		where += ": limits"
+	}
+	return fmt.Errorf("%s: %s: %w", where, key, err)
+}
+
+// lineOf returns "line 7: " for the place of a key in a section, or "" if it cannot be found.
+func lineOf(file *ast.File, where, key string) string {
+	at := (&yaml.PathBuilder{}).Root()
+	if where != defaultsKey {
+		at = at.Child("rooms")
+	}
+	if at = at.Child(where); key != "" {
+		known := settingOf(key)
+		if known != nil && known.limit {
+			at = at.Child("limits")
+		}
+		at = at.Child(key)
+	}
+	node, err := at.Build().FilterFile(file)
+	if err != nil || node == nil {
+		return ""
+	}
+	return fmt.Sprintf("line %d: ", node.GetToken().Position.Line)
+}
+
 // bareID matches an unquoted ID, which YAML reads as something else.
 var bareID = regexp.MustCompile(`(?m)(^|[\s\[{,])[!@][^!\s"']+:`)
 
-// unreadable returns YAML's error, with a hint about the likely mistake.
+// unreadable returns YAML's error in one line, with a hint about the likely mistake.
 func unreadable(data []byte, err error) error {
-	said := strings.TrimPrefix(err.Error(), "yaml: ")
+	said := err.Error()
+	var at yaml.Error
+	if errors.As(err, &at) {
+		said = fmt.Sprintf("line %d: %s", at.GetToken().Position.Line, at.GetMessage())
+	}
 	if bareID.Match(data) {
 		said += `; put IDs in quotes, such as "@alice:example.org"`
 	}
@@ -131,11 +182,9 @@ var misnamed = regexp.MustCompile(`^(![A-Za-z0-9_-]{43}):.+$`)
 // Misnamed returns the names of rooms in the file that cannot be right, sorted.
 func (p *Policy) Misnamed() []string {
 	var all []string
-	for room, s := range p.said.Rooms {
-		all = append(all, room)
-		if s.MemoryFrom != nil {
-			all = append(all, *s.MemoryFrom...)
-		}
+	for room, s := range p.said {
+		from, _ := s["memory_from"].([]string)
+		all = append(append(all, room), from...)
 	}
 	all = slices.DeleteFunc(all, func(room string) bool { return !misnamed.MatchString(room) })
 	slices.Sort(all)
@@ -172,6 +221,6 @@ func (p *Policy) room(id string) *Room {
 // ownersOnly applies while there is a file that was never valid: it may block people, so only owners are heard.
 func ownersOnly() *Policy {
 	r := nothingSaid
-	r.allow = &people{}
+	r.allow = []string{}
 	return &Policy{defaults: r, rooms: map[string]*Room{}}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
-	"go.yaml.in/yaml/v3"
 )
 
 func TestParse(t *testing.T) {
@@ -40,18 +39,21 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"defaults: [":                                                           "did not find expected",
+		"defaults: [":              "line 1: sequence end token ']' not found",
+		"a: 1\n":                   `line 1: unknown field "a"`,
+		"defaults: {reply: [all]}": "line 1: defaults: reply: [all] is not a text",
+		"rooms:\n  '!r:x':\n    limits:\n      timeout_seconds: 0":              "line 4: rooms: !r:x: limits: timeout_seconds: 0 is not",
 		"defaults: {aprovals: [x]}":                                             "aprovals",
-		"defaults: {approvals: git push}":                                       "cannot unmarshal",
+		"defaults: {approvals: git push}":                                       "line 1: defaults: approvals: git push is not a list of texts",
 		"rooms: {'#den:x': {}}":                                                 "is not a room ID",
 		"defaults: {approvals: ['']}":                                           "is not the beginning of a command",
 		"defaults: {approvals: [\"a\\nb\"]}":                                    "is not the beginning of a command",
-		"a: 1\n---\nb: 2":                                                       "field a not found",
+		"a: 1\n---\nb: 2":                                                       "more than one YAML document",
 		"{}\n---\n{}":                                                           "more than one YAML document",
 		strings.Repeat("#", MaxFile+1):                                          "larger than",
 		"defaults: {allow: }":                                                   "allow: the value is missing; use [] for owners only",
 		"defaults:\n  allow:\n  # - '@a:x'\nrooms: {}":                          "the value is missing",
-		"defaults: {allow: '@a:x'}":                                             "cannot unmarshal",
+		"defaults: {allow: '@a:x'}":                                             "defaults: allow: @a:x is not a list of texts",
 		"defaults:\n  allow:\n  - @a:x\n":                                       `put IDs in quotes, such as "@alice:example.org"`,
 		"rooms:\n  !den:x:\n    reply: all\n":                                   "put IDs in quotes",
 		"defaults: {allow: [alice]}":                                            `defaults: allow: "alice" is not a full user ID`,
@@ -226,7 +228,7 @@ func TestMisnamed(t *testing.T) {
 	if diff := cmp.Diff([]string{hash + ":example.org", hash + ":x:8448"}, p.Misnamed()); diff != "" {
 		t.Error(diff)
 	}
-	_, err = edit(nil, hash+":example.org", func(*yaml.Node) error { return nil })
+	_, err = edit(nil, hash+":example.org", func(*Policy, section) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "Use "+hash+".") {
 		t.Errorf("edited: %v", err)
 	}

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Proof says what the bot does only for encrypted messages from a verified session, because a
 // homeserver can write everything else itself. Each includes those before it; "" is ProofOff.
@@ -39,14 +36,4 @@ func (p *Policy) Needs(room string, what Proof) bool {
 		}
 	}
 	return p.defaults.Proof.Covers(what)
-}
-
-func (s *section) overProof(r *Room, where string) error {
-	if s.Proof == nil {
-		return nil
-	}
-	if r.Proof = Proof(*s.Proof); !IsProof(r.Proof) {
-		return fmt.Errorf("%s: require_encryption: %q is not one of off, owners, approvals, all", where, *s.Proof)
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -10,169 +11,226 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 )
 
-// Limits of the values: the same as for the settings of that meaning.
-const (
-	maxTimeout  = 30 * 24 * time.Hour
-	maxQuestion = 30 * 24 * time.Hour
+// MaxTokens is the largest limit of tokens per day.
+const MaxTokens = 1_000_000_000_000
 
-	// MaxTokens is the largest limit of tokens per day.
-	MaxTokens = 1_000_000_000_000
-)
+// section is what the file says about all rooms, or about one: by key, without limits in between. A value is a
+// string, an int64 or a []string.
+type section map[string]any
 
-// section contains the settings of all rooms, or of one; nil is not set.
-type section struct {
-	Allow      yaml.Node `yaml:"allow"`
-	Block      *[]string `yaml:"block"`
-	Reply      *string   `yaml:"reply"`
-	Persona    *string   `yaml:"persona"`
-	Model      *string   `yaml:"model"`
-	Timezone   *string   `yaml:"timezone"`
-	Limits     limits    `yaml:"limits"`
-	Approvals  *[]string `yaml:"approvals"`
-	MemoryFrom *[]string `yaml:"memory_from"`
-	Proof      *string   `yaml:"require_encryption"`
+// setting is one key that a section may have.
+type setting struct {
+	key   string
+	limit bool // under limits: a whole number
+	list  bool
+	apply func(r *Room, value any) error
+	show  func(r *Room) string
 }
 
-type limits struct {
-	TimeoutSeconds  *float64 `yaml:"timeout_seconds"`
-	QuestionMinutes *float64 `yaml:"question_minutes"`
-	TokensPerDay    *float64 `yaml:"tokens_per_day"`
-	SessionHour     *float64 `yaml:"session_daily_hour"`
-	SessionIdle     *float64 `yaml:"session_idle_minutes"`
-}
-
-// allowed returns the list, nil if it is not set. A key without a value is an error: removing all entries from the list
-// must not let everybody in.
-func (s *section) allowed() (*[]string, error) {
-	if s.Allow.Kind == 0 {
-		return nil, nil
-	}
-	var list *[]string
-	if err := s.Allow.Decode(&list); err != nil {
-		return nil, unreadable(nil, err)
-	}
-	if list == nil {
-		return nil, errors.New("the value is missing; use [] for owners only, or remove the line to use MATRIX_ALLOW")
-	}
-	return list, nil
-}
-
-// over applies the section's settings on top of r. Blocked people add up: those of all rooms are blocked in each.
-func (s *section) over(r *Room, where string) error {
-	allow, err := s.allowed()
-	if err != nil {
-		return fmt.Errorf("%s: allow: %w", where, err)
-	}
-	if allow != nil {
-		if r.allow, err = newPeople(*allow); err != nil {
-			return fmt.Errorf("%s: allow: %w", where, err)
+// settings are all of them, in the order in which they are shown.
+var settings = []setting{
+	list("allow", func(r *Room, value []string) error {
+		r.allow = value
+		return checkPeople(value)
+	}, func(r *Room) string {
+		if r.allow == nil {
+			return "as in MATRIX_ALLOW"
 		}
-	}
-	if s.Block != nil {
-		block, err := newPeople(*s.Block)
-		if err != nil {
-			return fmt.Errorf("%s: block: %w", where, err)
+		return shown(r.allow, "owners only")
+	}),
+	list("block", func(r *Room, value []string) error { // those of all rooms are blocked in each
+		r.block = slices.Concat(r.block, value)
+		return checkPeople(value)
+	}, func(r *Room) string { return shown(r.block, "nobody") }),
+	word("reply", func(r *Room, value string) error {
+		r.Reply = Reply(value)
+		return oneOf(r.Reply, replies)
+	}, func(r *Room) string {
+		if r.Reply == "" {
+			return fmt.Sprintf("`%s` in a room of two, `%s` in larger ones", Reply("").In(true), Reply("").In(false))
 		}
-		r.block = append(slices.Clip(r.block), block)
-	}
-	if s.Reply != nil {
-		if r.Reply = Reply(*s.Reply); !slices.Contains(replies, r.Reply) {
-			return fmt.Errorf("%s: reply: %q is not one of all, mention_only, owner_only, off", where, *s.Reply)
+		return code(string(r.Reply))
+	}),
+	word("persona", func(r *Room, value string) error {
+		if r.Persona = value; value != "" && !isPersona(value) {
+			return fmt.Errorf("%q is not a text file in the state folder; use one like personas/pirate.md", value)
 		}
-	}
-	if s.Persona != nil {
-		if *s.Persona != "" && !isPersona(*s.Persona) {
-			return fmt.Errorf("%s: persona: %q is not a text file in the state folder; use one like personas/pirate.md", where, *s.Persona)
-		}
-		r.Persona = *s.Persona
-	}
-	if s.Model != nil {
-		if len(*s.Model) > MaxWord || !isWord(*s.Model) || strings.HasPrefix(*s.Model, "-") {
-			return fmt.Errorf("%s: model: %q is not a model name; use auto, pro, flash, or one like gemini-3.7-flash", where, *s.Model)
-		}
-		r.Model = *s.Model
-	}
-	if s.Timezone != nil {
-		if r.Zone, err = Zone(*s.Timezone); err != nil {
-			return fmt.Errorf("%s: timezone: %w", where, err)
-		}
-	}
-	if err := length(&r.Timeout, s.Limits.TimeoutSeconds, time.Second, maxTimeout); err != nil {
-		return fmt.Errorf("%s: limits: timeout_seconds: %w", where, err)
-	}
-	if err := length(&r.QuestionTimeout, s.Limits.QuestionMinutes, time.Minute, maxQuestion); err != nil {
-		return fmt.Errorf("%s: limits: question_minutes: %w", where, err)
-	}
-	if n := s.Limits.TokensPerDay; n != nil {
-		if *n != math.Trunc(*n) || *n < 1 || *n > MaxTokens {
-			return fmt.Errorf("%s: limits: tokens_per_day: %v is not a whole number from 1 to %d", where, *n, int64(MaxTokens))
-		}
-		r.Tokens = int64(*n)
-	}
-	if err := s.overMemory(r, where); err != nil {
-		return err
-	}
-	if err := s.overProof(r, where); err != nil {
-		return err
-	}
-	if err := s.overFreshness(r, where); err != nil {
-		return err
-	}
-	return s.overApprovals(r, where)
-}
-
-// overMemory applies memory_from. Nothing crosses rooms by default, so no default allows it.
-func (s *section) overMemory(r *Room, where string) error {
-	if s.MemoryFrom == nil {
 		return nil
-	}
-	list := *s.MemoryFrom
-	if where == defaultsKey {
-		return fmt.Errorf("%s: memory_from: only a room can have it", where)
-	}
-	if len(list) > MaxRooms {
-		return fmt.Errorf("%s: memory_from: more than %d rooms", where, MaxRooms)
-	}
-	for _, room := range list {
-		if !isRoom(room) {
-			return fmt.Errorf("%s: memory_from: %q is not a room ID; use one like !abc:example.org", where, room)
+	}, func(r *Room) string { return orElse(r.Persona, "none") }),
+	word("model", func(r *Room, value string) error {
+		if r.Model = value; value != "" && (len(value) > MaxWord || !isWord(value) || value[0] == '-') {
+			return fmt.Errorf("%q is not a model name; use auto, pro, flash, or one like gemini-3.7-flash", value)
 		}
+		return nil
+	}, func(r *Room) string { return orElse(r.Model, asSet) }),
+	word("timezone", func(r *Room, value string) (err error) {
+		r.Zone, err = Zone(value)
+		return err
+	}, func(r *Room) string {
+		if r.Zone == nil {
+			return "as on the bot's host"
+		}
+		return code(r.Zone.String())
+	}),
+	limit("timeout_seconds", 1, maxMinutes*60, func(r *Room, n int64) { r.Timeout = time.Duration(n) * time.Second },
+		func(r *Room) string { return number(int64(r.Timeout / time.Second)) }),
+	limit("question_minutes", 1, maxMinutes, func(r *Room, n int64) { r.QuestionTimeout = time.Duration(n) * time.Minute },
+		func(r *Room) string { return number(int64(r.QuestionTimeout / time.Minute)) }),
+	limit("tokens_per_day", 1, MaxTokens, func(r *Room, n int64) { r.Tokens = n },
+		func(r *Room) string { return number(r.Tokens) }),
+	limit("session_daily_hour", NoHour, 23, func(r *Room, n int64) { r.Fresh.Hour = new(int(n)) },
+		func(r *Room) string { return orNever(r.Fresh.Hour, NoHour, 1) }),
+	limit("session_idle_minutes", 0, 365*24*60, func(r *Room, n int64) { r.Fresh.Idle = new(time.Duration(n) * time.Minute) },
+		func(r *Room) string { return orNever(r.Fresh.Idle, 0, time.Minute) }),
+	list("approvals", func(r *Room, value []string) error {
+		r.Approvals = value
+		return each(value, MaxApprovals, "commands", func(prefix string) bool {
+			return strings.TrimSpace(prefix) != "" && len(prefix) <= MaxPrefix && !strings.ContainsAny(prefix, "\n\r\x00")
+		}, "the beginning of a command; use one like git push")
+	}, func(r *Room) string { return shown(r.Approvals, "none") }),
+	list("memory_from", func(r *Room, value []string) error {
+		r.MemoryFrom = value
+		return each(value, MaxRooms, "rooms", isRoom, "a room ID; use one like !abc:example.org")
+	}, func(r *Room) string { return shown(r.MemoryFrom, "no other room") }),
+	word("require_encryption", func(r *Room, value string) error {
+		r.Proof = Proof(value)
+		return oneOf(r.Proof, proofs)
+	}, func(r *Room) string { return orElse(string(r.Proof), asSet) }),
+}
+
+// Keys are the keys for Set, in the order in which they are shown.
+var Keys = func() (keys []string) {
+	for _, s := range settings {
+		keys = append(keys, s.key)
 	}
-	r.MemoryFrom = list
+	return keys
+}()
+
+const maxMinutes = 30 * 24 * 60
+
+// settingOf returns the setting with a key, or nil.
+func settingOf(key string) *setting {
+	if i := slices.Index(Keys, key); i >= 0 {
+		return &settings[i]
+	}
 	return nil
 }
 
-func (s *section) overApprovals(r *Room, where string) error {
-	if s.Approvals == nil {
+func word(key string, apply func(*Room, string) error, show func(*Room) string) setting {
+	return setting{key: key, show: show, apply: func(r *Room, value any) error {
+		text, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("%v is not a text; put it in quotes", value)
+		}
+		return apply(r, text)
+	}}
+}
+
+func list(key string, apply func(*Room, []string) error, show func(*Room) string) setting {
+	return setting{key: key, list: true, show: show, apply: func(r *Room, value any) error {
+		list, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("%v is not a list of texts; write [] for none, or texts in quotes, each in a line after -", value)
+		}
+		return apply(r, list)
+	}}
+}
+
+func limit(key string, least, most int64, apply func(*Room, int64), show func(*Room) string) setting {
+	return setting{key: key, limit: true, show: show, apply: func(r *Room, value any) error {
+		n, ok := value.(int64)
+		if !ok || n < least || n > most {
+			return fmt.Errorf("%v is not a whole number from %d to %d", value, least, most)
+		}
+		apply(r, n)
+		return nil
+	}}
+}
+
+func oneOf[T ~string](value T, all []T) error {
+	if slices.Contains(all, value) {
 		return nil
 	}
-	list := *s.Approvals
-	if len(list) > MaxApprovals {
-		return fmt.Errorf("%s: approvals: more than %d", where, MaxApprovals)
+	return fmt.Errorf("%q is not one of %s", value, strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ", "), "[]"))
+}
+
+func each(list []string, most int, what string, fits func(string) bool, right string) error {
+	if len(list) > most {
+		return fmt.Errorf("more than %d %s", most, what)
 	}
-	for _, prefix := range list {
-		if strings.TrimSpace(prefix) == "" || len(prefix) > MaxPrefix || strings.ContainsAny(prefix, "\n\r\x00") {
-			return fmt.Errorf("%s: approvals: %q is not the beginning of a command; use one like git push", where, prefix)
+	for _, entry := range list {
+		if !fits(entry) {
+			return fmt.Errorf("%q is not %s", entry, right)
 		}
 	}
-	r.Approvals = list
 	return nil
 }
 
-// length reads a number of units, nil if it is not set.
-func length(to *time.Duration, n *float64, unit, most time.Duration) error {
-	if n == nil {
-		return nil
+// newSection reads what YAML has found. The key of an error is the one that is wrong.
+func newSection(found map[string]any) (s section, key string, err error) {
+	s = section{}
+	limits, ok := found["limits"].(map[string]any)
+	if found["limits"] != nil && !ok {
+		return nil, "limits", fmt.Errorf("%v is not a group of settings; use one like {timeout_seconds: 600}", found["limits"])
 	}
-	if *n != math.Trunc(*n) || *n < 1 || *n > float64(most/unit) { // a float, because YAML truncates 1.5 to fit an int
-		return fmt.Errorf("%v is not a whole number from 1 to %d", *n, most/unit)
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		if known := settingOf(key); key != "limits" && (known == nil || known.limit) {
+			return nil, key, fmt.Errorf("not a setting; they are %s and limits", strings.Join(Keys, ", "))
+		} else if key == "allow" && found[key] == nil { // removing all entries must not let everybody in
+			return nil, key, errors.New("the value is missing; use [] for owners only, or remove the line to use MATRIX_ALLOW")
+		} else if key != "limits" && found[key] != nil {
+			s[key] = plain(found[key])
+		}
 	}
-	*to = time.Duration(*n) * unit
-	return nil
+	for _, key := range slices.Sorted(maps.Keys(limits)) {
+		if known := settingOf(key); known == nil || !known.limit {
+			return nil, key, errors.New("not one of the limits")
+		} else if limits[key] != nil {
+			s[key] = plain(limits[key])
+		}
+	}
+	return s, "", nil
+}
+
+// plain turns whole numbers into int64 and lists of texts into []string; other values stay.
+func plain(value any) any {
+	switch v := value.(type) {
+	case uint64:
+		return int64(min(v, math.MaxInt64))
+	case float64:
+		if n := int64(v); float64(n) == v {
+			return n
+		}
+	case []any:
+		list := []string{}
+		for _, entry := range v {
+			text, ok := entry.(string)
+			if !ok {
+				return value
+			}
+			list = append(list, text)
+		}
+		return list
+	}
+	return value
+}
+
+// over applies the section on top of r. The key of an error is the one that is wrong.
+func (s section) over(r *Room, where string) (key string, err error) {
+	for _, one := range settings {
+		value, said := s[one.key]
+		if said && one.key == "memory_from" && where == defaultsKey {
+			return one.key, errors.New("only a room can have it") // nothing crosses rooms by default
+		}
+		if said {
+			if err := one.apply(r, value); err != nil {
+				return one.key, err
+			}
+		}
+	}
+	return "", nil
 }
 
 // isPersona limits personas to text files: nothing else in the state folder, which contains keys and tokens, may get

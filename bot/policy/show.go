@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"matrix-tui/state/clean"
 )
@@ -24,110 +23,60 @@ func (s *Source) Show(room string) string {
 // Show is [Source.Show] for a policy.
 func (p *Policy) Show(room string) string {
 	var out strings.Builder
-	r, said := p.room(room), file{}
+	r, said := p.room(room), map[string]section{}
 	if p != nil {
 		said = p.said
 	}
-	own := section{}
+	var own section
 	if where := place(room); where == defaultsKey {
-		fmt.Fprintf(&out, "**All rooms** (%d have settings of their own)\n\n", len(said.Rooms))
+		fmt.Fprintf(&out, "**All rooms** (%d have settings of their own)\n\n", max(0, len(said)-1))
 	} else {
-		own = said.Rooms[room]
+		own = said[room]
 		fmt.Fprintf(&out, "**This room**, %s\n\n", code(room))
 	}
-	for _, key := range Keys {
+	for _, s := range settings {
 		from := "default"
+		_, here := own[s.key]
+		_, all := said[defaultsKey][s.key]
 		switch {
-		case own.says(key) && said.Defaults.says(key) && key == "block":
+		case here && all && s.key == "block":
 			from = "this room and all rooms"
-		case own.says(key):
+		case here:
 			from = "this room"
-		case said.Defaults.says(key):
+		case all:
 			from = "all rooms"
 		}
-		fmt.Fprintf(&out, "- `%s`: %s (%s)\n", key, r.show(key), from)
+		fmt.Fprintf(&out, "- `%s`: %s (%s)\n", s.key, s.show(r), from)
 	}
 	return out.String()
 }
 
-// says reports whether a section sets a key.
-func (s *section) says(key string) bool {
-	return map[string]bool{
-		"allow":                s.Allow.Kind != 0,
-		"block":                s.Block != nil,
-		"reply":                s.Reply != nil,
-		"persona":              s.Persona != nil,
-		"model":                s.Model != nil,
-		"timezone":             s.Timezone != nil,
-		"timeout_seconds":      s.Limits.TimeoutSeconds != nil,
-		"question_minutes":     s.Limits.QuestionMinutes != nil,
-		"tokens_per_day":       s.Limits.TokensPerDay != nil,
-		"approvals":            s.Approvals != nil,
-		"memory_from":          s.MemoryFrom != nil,
-		"require_encryption":   s.Proof != nil,
-		"session_daily_hour":   s.Limits.SessionHour != nil,
-		"session_idle_minutes": s.Limits.SessionIdle != nil,
-	}[key]
-}
+// asSet stands for what only the settings of the process say.
+const asSet = "as in the bot's settings"
 
-// show formats the value of a key.
-func (r *Room) show(key string) string {
-	switch key {
-	case "allow":
-		if r.allow == nil {
-			return "as in MATRIX_ALLOW"
-		}
-		return shown(r.allow.list, "owners only")
-	case "block":
-		var all []string
-		for _, list := range r.block {
-			all = append(all, list.list...)
-		}
-		return shown(all, "nobody")
-	case "reply":
-		if r.Reply == "" {
-			return fmt.Sprintf("`%s` in a room of two, `%s` in larger ones", Reply("").In(true), Reply("").In(false))
-		}
-		return code(string(r.Reply))
-	case "persona":
-		return word(r.Persona, "none")
-	case "model":
-		return word(r.Model, "as in the bot's settings")
-	case "timezone":
-		if r.Zone == nil {
-			return "as on the bot's host"
-		}
-		return code(r.Zone.String())
-	case "timeout_seconds":
-		return number(r.Timeout, time.Second)
-	case "question_minutes":
-		return number(r.QuestionTimeout, time.Minute)
-	case "tokens_per_day":
-		return number(time.Duration(r.Tokens), 1)
-	case "memory_from":
-		return shown(r.MemoryFrom, "no other room")
-	case "require_encryption":
-		return word(string(r.Proof), "as in the bot's settings")
-	case "session_daily_hour":
-		return r.Fresh.showHour()
-	case "session_idle_minutes":
-		return r.Fresh.showIdle()
-	}
-	return shown(r.Approvals, "none")
-}
-
-func word(value, otherwise string) string {
+func orElse(value, otherwise string) string {
 	if value == "" {
 		return otherwise
 	}
 	return code(value)
 }
 
-func number(d, unit time.Duration) string {
-	if d == 0 {
-		return "as in the bot's settings"
+func number(n int64) string {
+	if n == 0 {
+		return asSet
 	}
-	return fmt.Sprint(int64(d / unit))
+	return fmt.Sprint(n)
+}
+
+// orNever shows a number of units; nil is not set.
+func orNever[T ~int | ~int64](n *T, never, unit T) string {
+	switch {
+	case n == nil:
+		return asSet
+	case *n == never:
+		return "never"
+	}
+	return fmt.Sprint(int64(*n / unit))
 }
 
 func shown(list []string, otherwise string) string {

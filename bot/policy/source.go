@@ -70,7 +70,10 @@ func (s *Source) refresh() {
 	var p *Policy
 	if err == nil {
 		s.seen = info
-		p, err = readFile(s.path)
+		var data []byte
+		if data, err = readBytes(s.path); err == nil {
+			p, err = Parse(data)
+		}
 	}
 	if err != nil {
 		if s.wrong == nil || s.wrong.Error() != err.Error() {
@@ -84,14 +87,6 @@ func (s *Source) refresh() {
 	}
 	s.now, s.wrong = p, nil
 	s.log.Info().Str("file", s.path).Msg("policy read")
-}
-
-func readFile(path string) (*Policy, error) {
-	data, err := readBytes(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(data)
 }
 
 // readBytes reads at most one byte more than a policy file may have.

@@ -1,7 +1,5 @@
 package main
 
-// The parts of the scripts in deploy that no conversation script reaches.
-
 import (
 	"os"
 	"os/exec"
@@ -11,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// The parts of the scripts in deploy that no conversation script reaches.
 
 // bash runs a text as the shell does, with its own folder and cache, with $deploy for the scripts' folder, and with
 // nothing else of the tests' environment but PATH.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"matrix-tui/cmd/matrix-tui/settings"
 )
 
 // maxReadme is how many words somebody reads who wants the bot tonight.
@@ -65,7 +67,7 @@ func TestDocumentedSettings(t *testing.T) {
 		}
 		return "", false
 	}
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[settings.Config]()) {
 		name, value := field.Tag.Get("env"), field.Tag.Get("envDefault")
 		switch line, ok := row("`" + name + "`"); {
 		case !ok:
@@ -75,8 +77,8 @@ func TestDocumentedSettings(t *testing.T) {
 		}
 	}
 	for _, c := range commands {
-		if _, ok := row("`matrix-tui "+c.name, "`"+c.name+" "); c.about != "" && !ok {
-			t.Errorf("subcommand %s has no row", c.name)
+		if _, ok := row("`matrix-tui "+c.Name, "`"+c.Name+" "); c.About != "" && !ok {
+			t.Errorf("subcommand %s has no row", c.Name)
 		}
 	}
 }

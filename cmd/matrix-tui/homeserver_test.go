@@ -6,6 +6,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/settings"
 )
 
 // TestFindHomeserver asks a server of the test's own for its .well-known.
@@ -39,7 +42,7 @@ func TestFindHomeserver(t *testing.T) {
 	} {
 		answer = c.answer
 		before := asked
-		cfg := &Config{}
+		cfg := &settings.Config{}
 		if err := cfg.User.UnmarshalText([]byte(c.user)); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +51,7 @@ func TestFindHomeserver(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := findHomeserver(t.Context(), cfg)
+		err := cli.FindHomeserver(t.Context(), cfg)
 		if string(cfg.Homeserver) != c.want || (err != nil) != (c.wrong != "") {
 			t.Errorf("%+v: %q, %v", c, cfg.Homeserver, err)
 		}

@@ -16,8 +16,7 @@
 //
 // An update runs one more, trial, in the release that it tries.
 //
-// This package reads the settings and connects the parts; other packages decide
-// what the bot does. It never talks to podman or Matrix except through them.
+// This package has only the table of subcommands. The packages below it do the work, one for each job.
 //
 // The exit code is 0 after a normal end, 2 if the settings or the command line
 // are invalid, and 1 for everything else.
@@ -25,185 +24,51 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/rs/zerolog"
-	"golang.org/x/term"
-
-	"matrix-tui/state/sentence"
+	"matrix-tui/cmd/matrix-tui/account"
+	"matrix-tui/cmd/matrix-tui/backup"
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/doctor"
+	"matrix-tui/cmd/matrix-tui/memories"
+	"matrix-tui/cmd/matrix-tui/releases"
+	"matrix-tui/cmd/matrix-tui/rooms"
+	"matrix-tui/cmd/matrix-tui/serve"
 )
 
-// app is what a subcommand gets from the process.
-type app struct {
-	environ        []string
-	dir            string // working folder
-	stdin          *os.File
-	stdout, stderr io.Writer
-}
+// commit is set by builds that know it: -ldflags "-X main.commit=abc123".
+var commit string
 
-// command is one subcommand. It reads its own flags from args.
-type command struct {
-	name, about string // about is "" for internal subcommands
-	run         func(ctx context.Context, a *app, args []string) error
-}
-
-var commands = []command{
-	{"run", "run the bot", runCommand},
-	{"doctor", "check configuration and host, and say how to fix problems", doctorCommand},
-	{"login", "log in without a password, with a link and a code", loginCommand},
-	{"rooms", "list the rooms and their containers", roomsCommand},
-	{"trust", "trust a user's new identity after a reset", trustCommand},
-	{"logs", "show what happened in a room recently", logsCommand},
-	{"memory", "search and correct what the rooms remember", memoryCommand},
-	{"backup", "write the bot's state into one file", backupCommand},
-	{"restore", "restore a backup into an empty state folder", restoreCommand},
-	{"self-update", "install the newest release, or a given one", selfUpdateCommand},
-	{"release", "build and install a release", releaseCommand},
-	{"version", "print the version", versionCommand},
-	{"demo", "", demoCommand},
-	{"trial", "", trialCommand},
+// commands are the subcommands, in the order in which the usage lists them.
+var commands = []cli.Command{
+	{Name: "run", About: "run the bot", Run: serve.Run},
+	{Name: "doctor", About: "check configuration and host, and say how to fix problems", Run: doctor.Command},
+	{Name: "login", About: "log in without a password, with a link and a code", Run: account.Login},
+	{Name: "rooms", About: "list the rooms and their containers", Run: rooms.Command},
+	{Name: "trust", About: "trust a user's new identity after a reset", Run: account.Trust},
+	{Name: "logs", About: "show what happened in a room recently", Run: rooms.Logs},
+	{Name: "memory", About: "search and correct what the rooms remember", Run: memories.Command},
+	{Name: "backup", About: "write the bot's state into one file", Run: backup.Command},
+	{Name: "restore", About: "restore a backup into an empty state folder", Run: backup.Restore},
+	{Name: "self-update", About: "install the newest release, or a given one", Run: releases.SelfUpdate},
+	{Name: "release", About: "build and install a release", Run: releases.Make},
+	{Name: "version", About: "print the version", Run: releases.Version},
+	{Name: "trial", About: "", Run: serve.Trial},
 }
 
 func main() {
+	cli.Built = commit
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "/"
 	}
 	ctx, stop := untilSignal(context.Background())
-	a := &app{environ: os.Environ(), dir: dir, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	code := a.main(ctx, os.Args[1:])
+	a := &cli.App{Environ: os.Environ(), Dir: dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	code := cli.Dispatch(ctx, a, commands, os.Args[1:])
 	stop()
 	os.Exit(code)
-}
-
-// main runs one subcommand and returns the exit code.
-func (a *app) main(ctx context.Context, args []string) int {
-	if len(args) == 0 {
-		a.usage(a.stderr)
-		return 2
-	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
-		a.usage(a.stdout)
-		return 0
-	}
-	for _, c := range commands {
-		if c.name == args[0] {
-			return a.exitCode(c.run(ctx, a, args[1:]))
-		}
-	}
-	fmt.Fprintf(a.stderr, "matrix-tui: unknown subcommand %q\n", args[0])
-	a.usage(a.stderr)
-	return 2
-}
-
-func demoCommand(context.Context, *app, []string) error {
-	return &usageError{"the chat in this terminal is ./deploy/try now"}
-}
-
-func (a *app) usage(w io.Writer) {
-	fmt.Fprint(w, "usage: matrix-tui SUBCOMMAND\n\n")
-	for _, c := range commands {
-		if c.about == "" {
-			continue
-		}
-		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.about)
-	}
-	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")
-}
-
-// errSaid ends the process with code 1 if everything has been printed already.
-var errSaid = errors.New("said already")
-
-// usageError is an invalid command line.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
-// exitCode prints what went wrong and returns the exit code.
-func (a *app) exitCode(err error) int {
-	var settings *SettingsError
-	var usage *usageError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.Is(err, errSaid):
-		return 1
-	case errors.As(err, &settings), errors.As(err, &usage):
-		fmt.Fprintf(a.stderr, "matrix-tui: %s\n", err)
-		return 2
-	}
-	fmt.Fprintf(a.stderr, "matrix-tui: %s\n", sentence.Text(err))
-	return 1
-}
-
-// flags returns a subcommand's flag set.
-func (a *app) flags(name string) *flag.FlagSet {
-	flags := flag.NewFlagSet("matrix-tui "+name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // exitCode reports an error, once
-	flags.Usage = func() {}
-	return flags
-}
-
-func (a *app) parse(flags *flag.FlagSet, args []string) error {
-	if err := a.parseFlags(flags, args, ""); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return &usageError{fmt.Sprintf("%s: unexpected argument %q", flags.Name(), flags.Arg(0))}
-	}
-	return nil
-}
-
-func (a *app) parseFlags(flags *flag.FlagSet, args []string, more string) error {
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(a.stdout, "usage: %s [flags]%s\n", flags.Name(), more)
-		flags.SetOutput(a.stdout)
-		flags.PrintDefaults()
-		return err
-	case err != nil:
-		return &usageError{err.Error()}
-	}
-	return nil
-}
-
-// parseOne parses a command line with exactly one argument, before or after the flags;
-// what is its name in messages.
-func (a *app) parseOne(flags *flag.FlagSet, args []string, what string) (string, error) {
-	var given []string
-	for {
-		if err := a.parseFlags(flags, args, " "+what); err != nil {
-			return "", err
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		given, args = append(given, flags.Arg(0)), flags.Args()[1:]
-	}
-	if len(given) != 1 {
-		return "", &usageError{fmt.Sprintf("%s takes one argument, %s", flags.Name(), what)}
-	}
-	return given[0], nil
-}
-
-// config reads a subcommand's settings; fixed are those that it sets itself.
-func (a *app) config(fixed map[string]string) (*Config, error) {
-	return LoadConfig(fixed, a.environ, a.dir)
-}
-
-// logger writes JSON lines, or readable lines if w is a terminal.
-func logger(w io.Writer, level Level) zerolog.Logger {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000"}
-	}
-	return zerolog.New(w).Level(zerolog.Level(level)).With().Timestamp().Logger()
 }
 
 // untilSignal returns a context that ends with the first SIGTERM or SIGINT, for an

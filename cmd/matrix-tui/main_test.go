@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,33 +9,13 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
 
+	"matrix-tui/cmd/matrix-tui/clitest"
 	"matrix-tui/state"
 )
-
-// played is the result of a subcommand.
-type played struct {
-	code           int
-	stdout, stderr string
-}
-
-// play runs matrix-tui in this process, with only these settings and an empty input.
-func play(t *testing.T, ctx context.Context, environ []string, args ...string) played {
-	t.Helper()
-	empty, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer empty.Close()
-	var stdout, stderr bytes.Buffer
-	a := &app{environ: environ, dir: t.TempDir(), stdin: empty, stdout: &stdout, stderr: &stderr}
-	code := a.main(ctx, args)
-	return played{code, stdout.String(), stderr.String()}
-}
 
 func TestCommandLine(t *testing.T) {
 	state := "STATE_DIR=" + t.TempDir()
@@ -56,15 +35,14 @@ func TestCommandLine(t *testing.T) {
 		{"run", []string{state}, 2, "", "MATRIX_HOMESERVER is missing"},
 		{"run", []string{state, "LOG_LEVEL=loud"}, 2, "", `LOG_LEVEL is "loud"`},
 		{"rooms", []string{state, "MATRIX_USR=x"}, 2, "", "did you mean MATRIX_USER?"},
-		{"demo -homeserver http://x -dir y", nil, 2, "", "matrix-tui: the chat in this terminal is ./deploy/try now\n"},
 	} {
 		t.Run(tt.args+strings.Join(tt.environ, " "), func(t *testing.T) {
-			got := play(t, t.Context(), tt.environ, strings.Fields(tt.args)...)
-			if got.code != tt.code || !strings.Contains(got.stdout, tt.stdout) || !strings.Contains(got.stderr, tt.stderr) {
-				t.Errorf("got code %d, stdout %q, stderr %q; want %d, %q, %q", got.code, got.stdout, got.stderr, tt.code, tt.stdout, tt.stderr)
+			got := clitest.Play(t, t.Context(), commands, tt.environ, strings.Fields(tt.args)...)
+			if got.Code != tt.code || !strings.Contains(got.Stdout, tt.stdout) || !strings.Contains(got.Stderr, tt.stderr) {
+				t.Errorf("got code %d, stdout %q, stderr %q; want %d, %q, %q", got.Code, got.Stdout, got.Stderr, tt.code, tt.stdout, tt.stderr)
 			}
-			if tt.stdout == "" && got.stdout != "" || tt.stderr == "" && got.stderr != "" {
-				t.Errorf("too much output: stdout %q, stderr %q", got.stdout, got.stderr)
+			if tt.stdout == "" && got.Stdout != "" || tt.stderr == "" && got.Stderr != "" {
+				t.Errorf("too much output: stdout %q, stderr %q", got.Stdout, got.Stderr)
 			}
 		})
 	}
@@ -73,16 +51,16 @@ func TestCommandLine(t *testing.T) {
 // fullSettings are enough for `run`; they name things that do not exist.
 func fullSettings(dir string) []string {
 	return []string{
-		"MATRIX_HOMESERVER=http://127.0.0.1:1", "MATRIX_USER=bot", "MATRIX_PASSWORD=" + hidden, "MATRIX_OWNERS=@a:x",
-		"GEMINI_API_KEY=" + hidden, "STATE_DIR=" + dir, "CONTAINER_HOST=unix://" + dir + "/podman.sock",
+		"MATRIX_HOMESERVER=http://127.0.0.1:1", "MATRIX_USER=bot", "MATRIX_PASSWORD=" + clitest.Hidden, "MATRIX_OWNERS=@a:x",
+		"GEMINI_API_KEY=" + clitest.Hidden, "STATE_DIR=" + dir, "CONTAINER_HOST=unix://" + dir + "/podman.sock",
 	}
 }
 
 func TestRunSaysWhatIsWrong(t *testing.T) {
 	t.Run("podman", func(t *testing.T) {
-		got := play(t, t.Context(), fullSettings(t.TempDir()), "run")
-		if got.code != 1 || !strings.Contains(got.stderr, "\nmatrix-tui: Podman does not answer.") || leaks(got.stderr) {
-			t.Errorf("code %d, stderr %s", got.code, got.stderr)
+		got := clitest.Play(t, t.Context(), commands, fullSettings(t.TempDir()), "run")
+		if got.Code != 1 || !strings.Contains(got.Stderr, "\nmatrix-tui: Podman does not answer.") || clitest.Leaks(got.Stderr) {
+			t.Errorf("code %d, stderr %s", got.Code, got.Stderr)
 		}
 	})
 	t.Run("second bot", func(t *testing.T) {
@@ -91,15 +69,15 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := play(t, t.Context(), fullSettings(dir), "run")
-		if want := fmt.Sprintf("matrix-tui: A bot already runs on %s (process %d)", dir, os.Getpid()); got.code != 1 || !strings.Contains(got.stderr, want) {
-			t.Errorf("code %d, stderr %s", got.code, got.stderr)
+		got := clitest.Play(t, t.Context(), commands, fullSettings(dir), "run")
+		if want := fmt.Sprintf("matrix-tui: A bot already runs on %s (process %d)", dir, os.Getpid()); got.Code != 1 || !strings.Contains(got.Stderr, want) {
+			t.Errorf("code %d, stderr %s", got.Code, got.Stderr)
 		}
 		if err := lock.Close(); err != nil {
 			t.Fatal(err)
 		}
 		// Everything opened is closed again, even if the next part fails.
-		_ = play(t, t.Context(), fullSettings(dir), "run")
+		_ = clitest.Play(t, t.Context(), commands, fullSettings(dir), "run")
 		if lock, err = state.Lock(dir); err != nil {
 			t.Fatalf("after a failed start the folder is still locked: %v", err)
 		}
@@ -113,25 +91,25 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 		address := taken.Addr().String()
-		environ := append(fullSettings(t.TempDir()), "API_LISTEN="+address, "API_TOKEN="+hidden)
-		got := play(t, t.Context(), environ, "run")
-		if want := "matrix-tui: invalid configuration: API_LISTEN is " + address + ", but another program is already listening there"; got.code != 2 || !strings.Contains(got.stderr, want) || leaks(got.stderr) {
-			t.Errorf("code %d, stderr %s", got.code, got.stderr)
+		environ := append(fullSettings(t.TempDir()), "API_LISTEN="+address, "API_TOKEN="+clitest.Hidden)
+		got := clitest.Play(t, t.Context(), commands, environ, "run")
+		if want := "matrix-tui: invalid configuration: API_LISTEN is " + address + ", but another program is already listening there"; got.Code != 2 || !strings.Contains(got.Stderr, want) || clitest.Leaks(got.Stderr) {
+			t.Errorf("code %d, stderr %s", got.Code, got.Stderr)
 		}
 		if err := taken.Close(); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // the first one released the port, although it never served
-			if got := play(t, t.Context(), environ, "run"); got.code != 1 || !strings.Contains(got.stderr, "Podman does not answer") {
-				t.Errorf("code %d, stderr %s", got.code, got.stderr)
+			if got := clitest.Play(t, t.Context(), commands, environ, "run"); got.Code != 1 || !strings.Contains(got.Stderr, "Podman does not answer") {
+				t.Errorf("code %d, stderr %s", got.Code, got.Stderr)
 			}
 		}
 	})
 	t.Run("asked to end while starting", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if got := play(t, ctx, fullSettings(t.TempDir()), "run"); got.code != 0 {
-			t.Errorf("code %d, stderr %s", got.code, got.stderr)
+		if got := clitest.Play(t, ctx, commands, fullSettings(t.TempDir()), "run"); got.Code != 0 {
+			t.Errorf("code %d, stderr %s", got.Code, got.Stderr)
 		}
 	})
 }
@@ -140,38 +118,19 @@ func TestStoredLoginNeedsNoPassword(t *testing.T) {
 	dir := t.TempDir()
 	environ := fullSettings(dir)
 	environ[2] = "MATRIX_PASSWORD="
-	if got := play(t, t.Context(), environ, "run"); got.code != 2 || !strings.Contains(got.stderr, "MATRIX_PASSWORD is missing") {
-		t.Errorf("without a login: code %d, stderr %s", got.code, got.stderr)
+	if got := clitest.Play(t, t.Context(), commands, environ, "run"); got.Code != 2 || !strings.Contains(got.Stderr, "MATRIX_PASSWORD is missing") {
+		t.Errorf("without a login: code %d, stderr %s", got.Code, got.Stderr)
 	}
-	account := `{"homeserver":"http://127.0.0.1:1","user_id":"@bot:x","device_id":"D","access_token":"` + hidden + `"}`
+	account := `{"homeserver":"http://127.0.0.1:1","user_id":"@bot:x","device_id":"D","access_token":"` + clitest.Hidden + `"}`
 	if err := os.WriteFile(dir+"/account.json", []byte(account), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := play(t, t.Context(), environ, "run"); got.code != 1 || !strings.Contains(got.stderr, "Podman does not answer") {
-		t.Errorf("with a stored login: code %d, stderr %s", got.code, got.stderr)
+	if got := clitest.Play(t, t.Context(), commands, environ, "run"); got.Code != 1 || !strings.Contains(got.Stderr, "Podman does not answer") {
+		t.Errorf("with a stored login: code %d, stderr %s", got.Code, got.Stderr)
 	}
 	environ[1] = "MATRIX_USER=@other:x"
-	if got := play(t, t.Context(), environ, "run"); got.code != 2 {
-		t.Errorf("with somebody else's login: code %d, stderr %s", got.code, got.stderr)
-	}
-}
-
-func TestVersionOf(t *testing.T) {
-	setting := func(k, v string) debug.BuildSetting { return debug.BuildSetting{Key: k, Value: v} }
-	for _, tt := range []struct {
-		info   *debug.BuildInfo
-		commit string
-		want   string
-	}{
-		{nil, "", "devel"},
-		{&debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "abc", "v1.2.3"},
-		{&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "", "devel"},
-		{&debug.BuildInfo{}, "0123456789abcdef", "devel+0123456789ab"},
-		{&debug.BuildInfo{Settings: []debug.BuildSetting{setting("vcs.revision", "fedcba9876543210"), setting("vcs.modified", "true")}}, "", "devel+fedcba987654-modified"},
-	} {
-		if got := versionOf(tt.info, tt.commit); got != tt.want {
-			t.Errorf("versionOf(%+v, %q) = %q, want %q", tt.info, tt.commit, got, tt.want)
-		}
+	if got := clitest.Play(t, t.Context(), commands, environ, "run"); got.Code != 2 {
+		t.Errorf("with somebody else's login: code %d, stderr %s", got.Code, got.Stderr)
 	}
 }
 

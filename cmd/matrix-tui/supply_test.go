@@ -1,7 +1,5 @@
 package main
 
-// What the scripts in deploy download, and what they do with it.
-
 import (
 	"encoding/json"
 	"os"
@@ -11,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"matrix-tui/deploy/release"
 )
+
+// What the scripts in deploy download, and what they do with it.
 
 // deployed returns the files in deploy that are not Go's.
 func deployed(t *testing.T) map[string]string {
@@ -186,37 +184,6 @@ func TestBotHasGo(t *testing.T) {
 if bot_has_go 1.26.11; then echo yes; else echo no; fi; [ -n "$(wanted_go)" ]`, "have="+have)
 		if !ok || out != want+"\n" {
 			t.Errorf("%q: %q, not %q; %s", have, out, want, errs)
-		}
-	}
-}
-
-// TestVersionSBOM prints what a release is made of, and says what cannot be listed.
-func TestVersionSBOM(t *testing.T) {
-	if got := play(t, t.Context(), nil, "version", "-sbom"); got.code != 1 || !strings.Contains(got.stderr, "not in a release") {
-		t.Errorf("outside a release: %+v", got)
-	}
-	base, commit := release.Base(t.TempDir()), "111111111111"
-	document := `{"bomFormat":"CycloneDX","specVersion":"1.6","version":1,"components":[{"type":"library","name":"x","purl":"pkg:npm/x@1"}]}`
-	if err := os.MkdirAll(base.Dir(commit), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(base.Dir(commit), "sbom.cdx.json"), []byte(document), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for fake, want := range map[string]string{
-		"echo debian trixie libc6 2.41 amd64": "pkg:deb/debian/libc6@2.41?arch=amd64",
-		"exit 1":                              "pkg:npm/x@1",
-	} {
-		bin := t.TempDir()
-		if err := os.WriteFile(filepath.Join(bin, "podman"), []byte("#!/bin/sh\n"+fake+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-		var out strings.Builder
-		a := &app{environ: []string{"STATE_DIR=" + t.TempDir()}, dir: t.TempDir(), stdout: &out, stderr: &out}
-		err := a.sbom(t.Context(), &installed{base: base, running: commit})
-		if !strings.Contains(out.String(), want) || (err != nil) != (fake == "exit 1") {
-			t.Errorf("%s: %v, %s", fake, err, out.String())
 		}
 	}
 }

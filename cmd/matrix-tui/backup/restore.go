@@ -1,0 +1,224 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+	"matrix-tui/state/clean"
+)
+
+func Restore(ctx context.Context, a *cli.App, args []string) error {
+	flags := a.Flags("restore")
+	volumes := flags.Bool("volumes", false, "also restore the rooms' files, if the backup contains them")
+	force := flags.Bool("force", false, "move existing state aside, and empty existing volumes")
+	file, err := a.ParseOne(flags, args, "FILE")
+	if err != nil {
+		return err
+	}
+	cfg, err := a.Config(nil)
+	if err != nil {
+		return err
+	}
+	if file == "-" {
+		spool, err := spooled(a.Stdin, string(cfg.StateDir))
+		if err != nil {
+			return err
+		}
+		defer os.Remove(spool)
+		file = spool
+	} else if !filepath.IsAbs(file) {
+		file = filepath.Join(a.Dir, file)
+	}
+	names, err := checkSums(file) // before anything is touched
+	if err != nil {
+		return err
+	}
+	m, err := readManifest(file)
+	if err != nil {
+		return err
+	}
+	r := &restore{cfg: cfg, dir: string(cfg.StateDir), file: file, manifest: m, names: names, force: *force, say: a.Stdout}
+	if *volumes {
+		if r.podman, err = sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop()); err != nil {
+			return fmt.Errorf("connect to podman: %w", err)
+		}
+		defer r.podman.Close()
+	}
+	if err := r.all(ctx); err != nil {
+		return err
+	}
+	r.farewell()
+	return nil
+}
+
+// spooled stores a backup from a pipe in a file, because it is read more than once.
+func spooled(in io.Reader, dir string) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("create state folder %s: %w", dir, settings.Reason(err))
+	}
+	f, err := os.CreateTemp(dir, ".restore-") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("store the backup in %s: %w", dir, settings.Reason(err))
+	}
+	_, err = io.Copy(f, in)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("store the backup in %s: %w", dir, err), os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// readManifest reads a backup's manifest.
+func readManifest(file string) (m manifest, err error) {
+	err = eachMember(file, func(name string, _ int64, r io.Reader) error {
+		if name != "manifest.json" {
+			return nil
+		}
+		data, err := settings.ReadAtMost(r, maxExtra)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, &m)
+	})
+	switch {
+	case err != nil:
+		return m, fmt.Errorf("read the backup's manifest: %w", err)
+	case m.Format == 0:
+		return m, errDamaged
+	case m.Format > backupFormat:
+		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version", clean.Short(m.Version, 80))
+	}
+	return m, nil
+}
+
+// restore is a restore in progress.
+type restore struct {
+	cfg       *settings.Config
+	dir, file string
+	manifest  manifest
+	names     map[string]bool // of the backup's members
+	force     bool
+	podman    sandbox.Engine // nil: no volumes
+	say       io.Writer
+	aside     string // where the state that was there is now
+}
+
+// all locks the state folder, so that no bot starts on a partial state.
+func (r *restore) all(ctx context.Context) (err error) {
+	lock, err := state.Lock(r.dir)
+	if err != nil {
+		return err
+	}
+	defer cli.Closing(&err, lock.Close)
+	if err := ownAs(filepath.Join(r.dir, "lock"), r.dir); err != nil {
+		return err
+	}
+	held, err := heldState(r.dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", r.dir, err)
+	}
+	if len(held) > 0 && !r.force {
+		return fmt.Errorf("%s already contains a bot's state (%s): set STATE_DIR to an empty folder, or use -force to move the old state aside", r.dir, strings.Join(held, ", "))
+	}
+	tmp, err := os.MkdirTemp(r.dir, ".restore-")
+	if err != nil {
+		return fmt.Errorf("create a folder in %s: %w", r.dir, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if err := r.unpack(ctx, tmp); err != nil {
+		return err
+	}
+	if err := r.podmanPart(ctx); err != nil { // before the state: a second try finds the folder as it was
+		return err
+	}
+	if err := r.moveAside(held); err != nil {
+		return err
+	}
+	return moveIn(tmp, r.dir)
+}
+
+// unpack writes the state's files to a folder and prepares them for use.
+func (r *restore) unpack(ctx context.Context, to string) error {
+	err := eachMember(r.file, func(name string, _ int64, in io.Reader) error {
+		inner, ok := strings.CutPrefix(name, "state/")
+		if !ok {
+			return ctx.Err()
+		}
+		if err := os.MkdirAll(filepath.Join(to, path.Dir(inner)), 0o700); err != nil {
+			return fmt.Errorf("restore %s: %w", inner, err)
+		}
+		out, err := os.OpenFile(filepath.Join(to, inner), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", inner, err)
+		}
+		_, err = io.Copy(out, in)
+		if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+			return fmt.Errorf("restore %s: %w", inner, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range databases {
+		if r.names["state/"+name] {
+			if err := state.CheckDatabase(ctx, filepath.Join(to, name)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := e2ee.Revive(ctx, to, r.manifest.Running); err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return ownAs(path, r.dir)
+	})
+}
+
+// podmanPart fills the volumes of the rooms that are complete in the backup.
+func (r *restore) podmanPart(ctx context.Context) error {
+	if r.podman == nil {
+		return nil
+	}
+	if len(r.manifest.Volumes) == 0 {
+		return errors.New("the backup contains no volumes: it was made without -volumes")
+	}
+	in := &volumesIn{ctx: ctx, r: r}
+	defer in.abandon()
+	err := eachMember(r.file, in.take)
+	return errors.Join(err, in.finish())
+}
+
+// farewell says what was restored, and what must not be done now.
+func (r *restore) farewell() {
+	m := r.manifest
+	fmt.Fprintf(r.say, "Restored the state of %s to %s, as of %s.\n", clean.Short(m.User, 80), r.dir, m.Made.Local().Format(cli.Minute))
+	if r.aside != "" {
+		fmt.Fprintf(r.say, "The previous state is in %s.\n", r.aside)
+	}
+	if len(m.Volumes) > 0 && r.podman == nil {
+		fmt.Fprintln(r.say, "The backup also contains the rooms' files: use -volumes to restore them.")
+	}
+	if m.User != "" && string(r.cfg.User) != "" && string(r.cfg.User) != m.User && !strings.HasPrefix(m.User, "@"+string(r.cfg.User)+":") {
+		fmt.Fprintf(r.say, "MATRIX_USER is %s, a different account: the bot will not use this login.\n", r.cfg.User)
+	}
+	fmt.Fprint(r.say, "Make sure that the original bot no longer runs on any host: two bots with one login lose each other's messages.\n",
+		"Run `matrix-tui doctor` to see what this host still needs.\n")
+}

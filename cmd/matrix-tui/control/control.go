@@ -1,0 +1,186 @@
+// Package control is the socket through which the command line talks to the running bot.
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot"
+	"matrix-tui/bot/update"
+	"matrix-tui/deploy/release"
+	"matrix-tui/state/sentence"
+)
+
+// controlName is the socket in STATE_DIR through which the command line asks the
+// running bot for an update, or in which rooms an agent waits. Access to it is limited
+// to the bot's user.
+const controlName = "control.sock"
+
+// parkedRequest asks in which rooms an agent waits. It is a JSON string; an update.Order asks for an update.
+const parkedRequest = "parked"
+
+// controlReply is a line of the bot's answer.
+type controlReply struct {
+	Say       string   `json:"say,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Switching bool     `json:"switching,omitempty"` // the new release takes over now
+	Nothing   bool     `json:"nothing,omitempty"`   // there is nothing new
+	Parked    []string `json:"parked,omitempty"`    // rooms in which an agent waits
+}
+
+// ErrNotInstalled is the answer of a program that no update can replace.
+var ErrNotInstalled = errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
+
+// Control serves the socket.
+type Control struct {
+	Bot     *bot.Bot
+	Updater *release.Updater // nil if this program is not in a release folder
+}
+
+// ServeControl serves callers until ctx ends.
+func ServeControl(ctx context.Context, dir string, c Control, log zerolog.Logger) error {
+	path := filepath.Join(dir, controlName)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // the lock of the folder is ours
+		return fmt.Errorf("remove an old socket: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return errors.Join(fmt.Errorf("restrict access to %s: %w", path, err), listener.Close())
+	}
+	unhook := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer unhook()
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for {
+		conn, err := listener.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("accept on %s: %w", path, err)
+		}
+		calls.Go(func() {
+			defer conn.Close()
+			if err := c.answer(ctx, conn); err != nil && ctx.Err() == nil {
+				log.Warn().Err(err).Msg("could not answer the command line")
+			}
+		})
+	}
+}
+
+// answer serves one request. If the caller goes away, the update continues.
+func (c Control) answer(ctx context.Context, conn net.Conn) error {
+	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return err
+	}
+	var request json.RawMessage
+	if err := json.NewDecoder(io.LimitReader(conn, 4<<10)).Decode(&request); err != nil {
+		return fmt.Errorf("read request: %w", err)
+	}
+	send := func(line controlReply) {
+		_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
+		_ = json.NewEncoder(conn).Encode(line)
+	}
+	if string(request) == `"`+parkedRequest+`"` {
+		send(controlReply{Parked: c.Bot.Parked()})
+		return nil
+	}
+	var o update.Order
+	if err := json.Unmarshal(request, &o); err != nil {
+		return fmt.Errorf("read request: %w", err)
+	}
+	err := ErrNotInstalled
+	if c.Updater != nil {
+		_, err = c.Updater.Begin(o)
+	}
+	if err == nil {
+		err = c.Bot.SelfUpdate(ctx, o, func(text string) { send(controlReply{Say: text}) })
+	}
+	switch {
+	case err == nil:
+		send(controlReply{Switching: true})
+	case errors.Is(err, update.ErrNothingNew):
+		send(controlReply{Nothing: true})
+	default:
+		send(controlReply{Error: SaidOf(err)})
+	}
+	return nil
+}
+
+// CallUpdate asks a running bot for an update and prints its replies. ok is false if no
+// bot is running.
+func CallUpdate(ctx context.Context, dir string, o update.Order, out io.Writer) (ok bool, err error) {
+	lines, hangUp, err := callControl(ctx, dir, o)
+	if lines == nil {
+		return err != nil, err
+	}
+	defer hangUp()
+	for {
+		var line controlReply
+		if err := lines.Decode(&line); err != nil {
+			return true, fmt.Errorf("lost the connection to the bot: %w", err)
+		}
+		switch {
+		case line.Error != "":
+			return true, errors.New(line.Error)
+		case line.Nothing:
+			return true, update.ErrNothingNew
+		case line.Switching:
+			return true, nil
+		}
+		fmt.Fprintln(out, line.Say)
+	}
+}
+
+// SaidOf is the command line's message for a failed update.
+func SaidOf(err error) string {
+	return strings.Join(append([]string{sentence.Text(err)}, sentence.Lines(err)...), "\n  ")
+}
+
+// CallParked asks a running bot in which rooms an agent waits. There are none if no bot
+// is running.
+func CallParked(ctx context.Context, dir string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	lines, hangUp, err := callControl(ctx, dir, parkedRequest)
+	if lines == nil {
+		return nil, err
+	}
+	defer hangUp()
+	var line controlReply
+	if err := lines.Decode(&line); err != nil {
+		return nil, fmt.Errorf("ask the bot in which rooms an agent waits: %w", err)
+	}
+	return line.Parked, nil
+}
+
+// callControl sends a request to a running bot. The caller reads the replies and hangs
+// up. If no bot is running, lines is nil.
+func callControl(ctx context.Context, dir string, request any) (lines *json.Decoder, hangUp func(), err error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlName))
+	if err != nil {
+		return nil, nil, nil
+	}
+	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	hangUp = func() { unhook(); _ = conn.Close() }
+	if err := json.NewEncoder(conn).Encode(request); err != nil {
+		hangUp()
+		return nil, nil, fmt.Errorf("ask the bot: %w", err)
+	}
+	return json.NewDecoder(conn), hangUp, nil
+}

@@ -1,0 +1,217 @@
+// Package doctor checks configuration and host, and says how to fix what is wrong. It changes nothing.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"matrix-tui/bot/alert"
+	"matrix-tui/bot/capacity"
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/state/clean"
+	"matrix-tui/state/damage"
+)
+
+const (
+	checkTime = 15 * time.Second                                          // of one check
+	minSpace  = 512 << 20                                                 // free bytes that a state folder needs
+	maxState  = 107 - len("/"+cli.GatewayFolder+"/0123456789abcdef/sock") // bytes of its path: it contains sockets
+)
+
+// finding is the result of one check; the zero values of bad and skipped mean "ok".
+type finding struct {
+	bad, skipped bool
+	text         string // including the fix if it is bad
+}
+
+func good(format string, args ...any) finding { return finding{text: fmt.Sprintf(format, args...)} }
+func bad(format string, args ...any) finding {
+	return finding{bad: true, text: fmt.Sprintf(format, args...)}
+}
+func skipped(format string, args ...any) finding {
+	return finding{skipped: true, text: fmt.Sprintf(format, args...)}
+}
+
+// String is the line in the report.
+func (f finding) String() string {
+	word := "ok  "
+	switch {
+	case f.bad:
+		word = "FAIL"
+	case f.skipped:
+		word = "skip"
+	}
+	return word + " " + clean.Short(f.text, 600)
+}
+
+func Command(ctx context.Context, a *cli.App, args []string) error {
+	flags := a.Flags("doctor")
+	offline := flags.Bool("offline", false, "skip checks that need the homeserver or the model")
+	model := flags.Bool("model", false, "only check the model: the key, each configured model, and embeddings")
+	if err := a.Parse(flags, args); err != nil {
+		return err
+	}
+	cfg, err := a.Config(nil)
+	if err != nil {
+		return err
+	}
+	if *model {
+		failed := false
+		checkModels(ctx, cfg, func(f finding) { failed = failed || f.bad; fmt.Fprintln(a.Stdout, f) })
+		if failed {
+			return cli.ErrSaid
+		}
+		return nil
+	}
+	if !examine(ctx, cfg, *offline, a.Stdout) {
+		return cli.ErrSaid
+	}
+	return nil
+}
+
+// examine runs every check, prints a line for each, and reports whether all passed. It
+// changes nothing that a running bot would notice.
+func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Writer) bool {
+	failed := 0
+	say := func(f finding) {
+		if f.bad {
+			failed++
+		}
+		fmt.Fprintln(w, f)
+	}
+	stored := cli.LoadLogin(cfg)
+	missing := cfg.Missing(stored.Fits(cfg))
+	for _, problem := range missing {
+		say(bad("setting %s", problem))
+	}
+	if len(missing) == 0 {
+		say(good("all required settings are set"))
+	}
+	say(checkState(string(cfg.StateDir)))
+	say(checkPolicy(string(cfg.StateDir)))
+	say(checkIndexes(ctx, cfg))
+	say(checkMemory(cfg, "/proc/meminfo"))
+	if gateway.BehindNAT() && len(cfg.Deny) == 0 {
+		say(good("network: this host has no public IPv4 address of its own. If one leads to it, as behind 1:1 NAT, name it in SANDBOX_DENY: containers must not reach the host there. The bot knows it only if the homeserver sees it"))
+	}
+	say(checkWarm(cfg.WarmAgents, capacity.WarmAgents()))
+	if cfg.APIListen != "" {
+		limited, cancel := context.WithTimeout(ctx, checkTime)
+		say(checkAPI(limited, cfg))
+		cancel()
+	}
+	checkPodman(ctx, cfg, offline, say)
+	if !offline { // an update asks offline, while the unit is what it is about to change
+		checkUnit(ctx, say)
+	}
+	const configured = "it is configured"
+	checks := []struct {
+		name  string
+		ready bool
+		wants string // to be ready
+		run   func(context.Context, *settings.Config) finding
+	}{
+		{"homeserver", cfg.Homeserver != "", configured, checkHomeserver},
+		{"clock", cfg.Homeserver != "", configured, checkClock},
+		{"login", cfg.Homeserver != "" && (cfg.User != "" || cfg.AccessToken.Set()), configured, func(ctx context.Context, cfg *settings.Config) finding {
+			return checkLogin(ctx, cfg, stored)
+		}},
+		{"device", cfg.Homeserver != "" && (cfg.AccessToken.Set() || stored.Fits(cfg)), "the bot has logged in once", func(ctx context.Context, cfg *settings.Config) finding {
+			return checkDevice(ctx, cfg, stored)
+		}},
+		{"left rooms", stored.Token.Set(), "the bot has logged in once", checkLeft},
+		{"identities", true, "", checkIdentities},
+	}
+	for _, c := range checks {
+		switch {
+		case offline:
+			say(skipped("%s is not checked offline", c.name))
+		case !c.ready:
+			say(skipped("%s cannot be checked until %s", c.name, c.wants))
+		default:
+			limited, cancel := context.WithTimeout(ctx, checkTime)
+			say(c.run(limited, cfg))
+			cancel()
+		}
+	}
+	if offline {
+		say(skipped("model is not checked offline"))
+	} else {
+		checkModels(ctx, cfg, say)
+	}
+	switch failed {
+	case 0:
+		fmt.Fprintln(w, "All checks passed.")
+	case 1:
+		fmt.Fprintln(w, "1 check failed: its line says how to fix it.")
+	default:
+		fmt.Fprintf(w, "%d checks failed: each line says how to fix it. Start at the top.\n", failed)
+	}
+	return failed == 0
+}
+
+// checkState checks that the state folder is writable and has space. It leaves nothing
+// behind and takes no lock.
+func checkState(dir string) finding {
+	if len(dir) > maxState {
+		return bad("state folder %s: the path is %d bytes long, but sockets inside it allow at most %d: set STATE_DIR to a shorter path", dir, len(dir), maxState)
+	}
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		parent := filepath.Dir(dir)
+		for parent != "/" {
+			if _, err := os.Stat(parent); err == nil {
+				break
+			}
+			parent = filepath.Dir(parent)
+		}
+		if unix.Access(parent, unix.W_OK) != nil {
+			return bad("state folder %s does not exist: create it for the bot's user (install -d -m 0700 -o USER %s), or set STATE_DIR", dir, dir)
+		}
+		return good("state folder %s will be created at the first start", dir)
+	}
+	if err != nil {
+		return bad("state folder %s cannot be accessed (%v): make the bot's user its owner, or set STATE_DIR", dir, settings.Reason(err))
+	}
+	if !info.IsDir() {
+		return bad("state folder %s is a file: move it away, or set STATE_DIR to a folder", dir)
+	}
+	gate := filepath.Join(dir, cli.GatewayFolder)
+	if info, err := os.Stat(gate); err == nil && info.Mode().Perm()&0o077 != 0 {
+		return bad("state folder %s: other users of this host can reach the sockets in %s, and use the model through them: run chmod 0700 %s", dir, gate, gate)
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-*")
+	if err == nil {
+		_, err = probe.Write(make([]byte, 4096))
+		err = errors.Join(err, probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return bad("state folder %s is not writable (%v): make the bot's user its owner, make it writable, or set STATE_DIR", dir, settings.Reason(err))
+	}
+	for _, name := range []string{"journal.db", "crypto.db"} {
+		if damage.Marked(filepath.Join(dir, name)) {
+			return bad("state folder %s: %s is damaged: restart the bot, which saves what can be read and replaces it, and check the disk", dir, name)
+		}
+	}
+	free, err := alert.FreeSpace(dir)
+	if err != nil {
+		return bad("state folder %s: cannot determine the free space (%v)", dir, err)
+	}
+	if free.Files < free.LeastFiles {
+		return bad("state folder %s: only %d more files can be created there, but it needs %d (`df -i`): delete small files, or set STATE_DIR to a folder on another disk", dir, free.Files, free.LeastFiles)
+	}
+	if free.Bytes < minSpace {
+		return bad("state folder %s has %s free but needs %s: free some space, or set STATE_DIR to a folder on a larger disk", dir, cli.Amount(free.Bytes), cli.Amount(minSpace))
+	}
+	return good("state folder %s is writable, %s free", dir, cli.Amount(free.Bytes))
+}

@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"matrix-tui/bot/api"
+	"matrix-tui/bot/policy"
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/state/sentence"
+)
+
+// checkPolicy checks the policy file in the state folder, which is optional.
+func checkPolicy(dir string) finding {
+	path := filepath.Join(dir, "policy.yaml")
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return good("policy %s does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these commands need approval: %s", path, strings.Join(policy.DefaultApprovals, ", "))
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	var data []byte
+	if err == nil {
+		data, err = readPolicy(path)
+	}
+	var p *policy.Policy
+	if err == nil {
+		p, err = policy.Parse(data)
+	}
+	if err != nil {
+		return bad("policy %s is invalid (%v): fix or remove it; until then a running bot keeps the last valid policy, and a bot that starts obeys only its owners", path, settings.Reason(err))
+	}
+	if names := p.Misnamed(); len(names) > 0 {
+		return bad("policy %s: no room has the ID %s, so what it says there has no effect: the IDs of rooms of version 12 have no server, remove the colon and what follows", path, strings.Join(names, ", "))
+	}
+	return good("policy %s", path)
+}
+
+func readPolicy(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return settings.ReadAtMost(f, policy.MaxFile)
+}
+
+// checkAPI asks the bot at API_LISTEN for its health. If nothing listens there, it
+// checks that the bot could.
+func checkAPI(ctx context.Context, cfg *settings.Config) finding {
+	address := nearAddress(string(cfg.APIListen))
+	if address == "" {
+		return skipped("HTTP API: API_LISTEN is %s, so the port is chosen at each start; see the log", cfg.APIListen)
+	}
+	var answer struct {
+		Status string `json:"status"`
+		Error  string `json:"error"`
+	}
+	status, err := cli.Ask(ctx, cli.Request{URL: "http://" + address + "/healthz"}, &answer)
+	switch {
+	case err == nil && status == http.StatusOK && answer.Status == "ok":
+		return good("HTTP API at %s: the bot is healthy", address)
+	case err == nil && status == http.StatusServiceUnavailable && answer.Error != "":
+		return bad("HTTP API at %s: the bot is unhealthy (%s)", address, answer.Error)
+	case err == nil:
+		return bad("HTTP API: a program other than the bot answers at %s (%d for /healthz): stop it, or choose another port for API_LISTEN", address, status)
+	}
+	listener, taken := api.Listen(ctx, string(cfg.APIListen))
+	if taken != nil {
+		return bad("HTTP API at %s does not answer (%v): %s", address, err, sentence.Text(taken))
+	}
+	_ = listener.Close()
+	return skipped("HTTP API: nothing listens at %s because the bot is not running", address)
+}
+
+// nearAddress returns where to reach a listener from this host; "" if the port is not
+// fixed.
+func nearAddress(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "0" {
+		return ""
+	}
+	switch ip := net.ParseIP(host); {
+	case ip == nil || !ip.IsUnspecified():
+	case ip.To4() != nil:
+		host = "127.0.0.1"
+	default:
+		host = "::1"
+	}
+	return net.JoinHostPort(host, port)
+}

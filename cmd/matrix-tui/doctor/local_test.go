@@ -1,0 +1,145 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"matrix-tui/bot/policy"
+	"matrix-tui/cmd/matrix-tui/clitest"
+	"matrix-tui/cmd/matrix-tui/settings"
+)
+
+func TestCheckPolicy(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "policy.yaml")
+	begins(t, checkPolicy(dir), "ok   policy "+path+" does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these commands need approval: git push, ")
+	begins(t, checkPolicy(filepath.Join(dir, "new")), "ok   policy "+dir+"/new/policy.yaml does not exist")
+	for text, want := range map[string]string{
+		"":                                  "ok   policy " + path,
+		"defaults: {approvals: [git push]}": "ok   policy " + path,
+		"defaults: {aprovals: [git push]}":  "FAIL policy " + path + " is invalid (",
+		"rooms: {den: {}}":                  "FAIL policy " + path + " is invalid (line 1: rooms: \"den\" is not a room ID; ",
+		"rooms: {\"!" + strings.Repeat("a", 43) + ":x.org\": {reply: all}}": "FAIL policy " + path + ": no room has the ID !aaa",
+		strings.Repeat("#", policy.MaxFile+1):                               "FAIL policy " + path + " is invalid (it is larger than 1 MiB): fix or remove it; ",
+		"defaults: [\x1b[31m" + clitest.Hidden + "\x00":                     "FAIL policy " + path + " is invalid (",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		begins(t, checkPolicy(dir), want)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begins(t, checkPolicy(dir), "FAIL policy "+path+" is invalid (it is not a regular file): ")
+}
+
+func TestCheckAPI(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		body, want string
+	}{
+		{200, `{"status":"ok","synced":"2026-02-24T12:00:00Z"}`, "ok   HTTP API at %s: the bot is healthy"},
+		{503, `{"error":"The bot is starting","synced":"0001-01-01T00:00:00Z"}`, "FAIL HTTP API at %s: the bot is unhealthy (The bot is starting)"},
+		{200, `<html>`, "FAIL HTTP API: a program other than the bot answers at %s (200 for /healthz): stop it, "},
+		{404, `{"error":"Not found"}`, "FAIL HTTP API: a program other than the bot answers at %s (404 "},
+		{503, `<html>`, "FAIL HTTP API: a program other than the bot answers at %s (503 "},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/healthz" || r.Header.Get("Authorization") != "" {
+				t.Errorf("asked for %s with %q", r.URL, r.Header)
+			}
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.body)
+		}))
+		address := strings.TrimPrefix(server.URL, "http://")
+		begins(t, checkAPI(t.Context(), &settings.Config{APIListen: settings.Listen(address)}), fmt.Sprintf(c.want, address))
+		server.Close()
+	}
+	free := strings.TrimPrefix(closedPort(t), "http://")
+	begins(t, checkAPI(t.Context(), &settings.Config{APIListen: settings.Listen(free)}), "skip HTTP API: nothing listens at "+free+" because the bot is not running")
+	begins(t, checkAPI(t.Context(), &settings.Config{APIListen: "127.0.0.1:0"}), "skip HTTP API: API_LISTEN is 127.0.0.1:0, so the port is chosen at each start")
+
+	// A program that listens but does not speak HTTP.
+	deaf := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer deaf.Close()
+	address := strings.TrimPrefix(deaf.URL, "http://")
+	begins(t, checkAPI(t.Context(), &settings.Config{APIListen: settings.Listen(address)}), "FAIL HTTP API at "+address+" does not answer (")
+}
+
+func TestNearAddress(t *testing.T) {
+	for listen, want := range map[string]string{
+		"127.0.0.1:8080": "127.0.0.1:8080", "0.0.0.0:8080": "127.0.0.1:8080", "[::]:8080": "[::1]:8080",
+		"[::1]:8080": "[::1]:8080", "bot.example.org:80": "bot.example.org:80", "127.0.0.1:0": "", "": "",
+	} {
+		if got := nearAddress(listen); got != want {
+			t.Errorf("nearAddress(%q) = %q, want %q", listen, got, want)
+		}
+	}
+}
+
+// A service that accepts connections and says nothing is reported once, and the checks that depend on it are left out.
+func TestPodmanDoesNotAnswer(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "podman.sock")
+	mute, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	var found []finding
+	checkPodman(ctx, &settings.Config{ContainerHost: settings.SocketURI("unix://" + socket)}, false, func(f finding) { found = append(found, f) })
+	if len(found) != 2 {
+		t.Fatalf("found %v", found)
+	}
+	begins(t, found[0], "ok   socket "+socket)
+	begins(t, found[1], "FAIL podman at unix://"+socket+" does not answer: ")
+}
+
+// Podman's service says what database it has; what is newer than what was tested is named.
+func TestPodmanDatabase(t *testing.T) {
+	for _, c := range []struct{ version, database, says string }{
+		{"6.1.0", "sqlite", "ok   podman 6.1.0 at unix://%s; the bot was tested with podman 4.3 to 5.8"},
+		{"5.7.1", "sqlite", "ok   podman 5.7.1 at unix://%s"},
+		{"5.7.1", "boltdb", "ok   podman keeps its containers and volumes in BoltDB, which podman 6 does not use: before you install podman 6, install podman 5.8 and reboot"},
+		{"4.3.1", "", "ok   podman 4.3.1 at unix://%s"},
+	} {
+		socket := filepath.Join(t.TempDir(), "podman.sock")
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		service := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Libpod-API-Version", c.version)
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/version"):
+				fmt.Fprintf(w, `{"Version":%q,"ApiVersion":"1.41","Components":[{"Name":"Podman Engine","Version":%q,"Details":{"APIVersion":%q,"BuildTime":"2026-01-01T00:00:00Z"}}]}`, c.version, c.version, c.version)
+			case strings.HasSuffix(r.URL.Path, "/info"):
+				fmt.Fprintf(w, `{"host":{"databaseBackend":%q,"security":{}},"store":{"graphRoot":"/","graphDriverName":"overlay"}}`, c.database)
+			case strings.HasSuffix(r.URL.Path, "/_ping"):
+			default:
+				http.Error(w, `{"cause":"no such image","message":"no such image","response":404}`, http.StatusNotFound)
+			}
+		})}
+		go service.Serve(l)
+		var found []string
+		checkPodman(t.Context(), &settings.Config{ContainerHost: settings.SocketURI("unix://" + socket), StateDir: settings.Folder(t.TempDir())}, true, func(f finding) { found = append(found, f.String()) })
+		service.Close()
+		all, want := strings.Join(found, "\n")+"\n", strings.ReplaceAll(c.says, "%s", socket)
+		if !strings.Contains(all, want) || strings.Contains(all, "BoltDB") != (c.database == "boltdb") || strings.Contains(all, "tested with") != (c.version == "6.1.0") {
+			t.Errorf("podman %s with %q: %s", c.version, c.database, all)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/state/memory"
+)
+
+func memoryImport(ctx context.Context, m *memoryCall) error {
+	if len(m.given) == 0 {
+		return &cli.UsageError{Text: "memory import takes at least one FILE"}
+	}
+	room, err := m.chosen()
+	if err != nil {
+		return err
+	}
+	type imported struct {
+		File     string `json:"file"`
+		Messages int    `json:"messages"`
+	}
+	all := []imported{}
+	recall, err := OpenMemory(ctx, m.cfg, nil, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	err = m.with(ctx, room, func(x *memory.Index) error {
+		for _, name := range m.given {
+			n, err := importFile(ctx, x, name, recall.Clean)
+			if err != nil {
+				return err
+			}
+			all = append(all, imported{name, n})
+			if !m.json {
+				fmt.Fprintf(m.app.Stdout, "%s: %s\n", name, cli.CountOf(n, "message", "messages"))
+			}
+		}
+		return nil
+	})
+	if err == nil && m.json {
+		return m.print(all)
+	}
+	return err
+}
+
+// importFile imports a file completely, or not at all, without secrets.
+func importFile(ctx context.Context, x *memory.Index, name string, clean func(string) string) (int, error) {
+	origin, err := filepath.Abs(name)
+	if err != nil {
+		return 0, err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return 0, fmt.Errorf("import %s: %w", name, settings.Reason(err))
+	}
+	defer file.Close()
+	n, err := x.Import(ctx, origin, file, clean)
+	if errors.Is(err, memory.ErrImport) {
+		return 0, fmt.Errorf("nothing was imported from this file: %w", err)
+	}
+	return n, err
+}

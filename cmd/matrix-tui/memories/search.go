@@ -1,0 +1,174 @@
+package memories
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/recall"
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
+)
+
+// memoryHit is a result as `search -json` prints it.
+type memoryHit struct {
+	Score  float64       `json:"score"`
+	Source memory.Source `json:"source"`
+	Path   string        `json:"path"`
+	From   int           `json:"from"`
+	To     int           `json:"to"`
+	Time   *time.Time    `json:"time"`
+	Text   string        `json:"text"`
+	ID     string        `json:"id"`
+	Room   string        `json:"room,omitempty"` // if several were searched
+}
+
+// vectorTime is how long a search waits for the vector of its query.
+const vectorTime = 5 * time.Second
+
+func memorySearch(ctx context.Context, m *memoryCall) error {
+	query, err := m.one("search", "QUERY, or -query", m.query)
+	if err != nil {
+		return err
+	}
+	if m.n < 1 || m.n > memory.MaxHits {
+		return &cli.UsageError{Text: fmt.Sprintf("-n takes a number from 1 to %d", memory.MaxHits)}
+	}
+	var rooms []string
+	switch m.scope {
+	case "room", "chat":
+		room, err := m.chosen()
+		if err != nil {
+			return err
+		}
+		rooms = []string{room}
+	case "all":
+		if rooms, err = memory.Rooms(m.dir); err != nil {
+			return err
+		}
+	default:
+		return &cli.UsageError{Text: fmt.Sprintf("-scope is %q; expected room or all", clean.Short(m.scope, 80))}
+	}
+	memories, err := OpenMemory(ctx, m.cfg, nil, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	vector := memories.Vector(ctx, vectorTime, m.room, query)
+	hits := []memoryHit{}
+	for _, room := range rooms {
+		if !memory.Exists(m.dir, room) {
+			continue
+		}
+		err := m.with(ctx, room, func(x *memory.Index) error {
+			found, err := x.Search(ctx, memory.Query{Text: query, Vector: vector, Max: m.n, Kind: m.kind, Min: m.least})
+			for _, h := range found {
+				hit := memoryHit{h.Score, h.Source, h.Path, h.From, h.To, hitTime(h.Time), h.Text, h.ID, ""}
+				if m.scope == "all" {
+					hit.Room = room
+				}
+				hits = append(hits, hit)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b memoryHit) int { return cmp.Compare(b.Score, a.Score) })
+	hits = hits[:min(len(hits), m.n)]
+	if m.json {
+		return m.print(hits)
+	}
+	return m.show(hits)
+}
+
+// show prints results for people. Their text comes from others: it must not control the terminal.
+func (m *memoryCall) show(hits []memoryHit) error {
+	if len(hits) == 0 {
+		fmt.Fprintln(m.app.Stdout, "Nothing found.")
+		return nil
+	}
+	for _, h := range hits {
+		at := ""
+		if h.Time != nil {
+			at = ", " + h.Time.Local().Format(cli.Minute)
+		}
+		room := ""
+		if h.Room != "" {
+			room = clean.Short(h.Room, 80) + ", "
+		}
+		fmt.Fprintf(m.app.Stdout, "%.2f  %s%s %s, lines %d–%d%s, ID %s\n", h.Score, room, h.Source, clean.Short(h.Path, 80), h.From, h.To, at, h.ID)
+		for line := range strings.Lines(clean.Cut(clean.Text(h.Text), 2000)) {
+			fmt.Fprintln(m.app.Stdout, "      "+strings.TrimRight(line, "\n"))
+		}
+	}
+	return nil
+}
+
+func memoryAdd(ctx context.Context, m *memoryCall) error {
+	text, err := m.one("add", "TEXT, or -text", m.text)
+	if err != nil {
+		return err
+	}
+	room, err := m.chosen()
+	if err != nil {
+		return err
+	}
+	if m.scope != "room" && m.scope != "chat" {
+		return &cli.UsageError{Text: fmt.Sprintf("-scope is %q; expected room: a note belongs to one", clean.Short(m.scope, 80))}
+	}
+	memories, err := OpenMemory(ctx, m.cfg, nil, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	kind := cmp.Or(m.kind, "fact")
+	return m.with(ctx, room, func(x *memory.Index) error {
+		added, err := memories.Note(ctx, x, "", kind, text)
+		switch {
+		case errors.Is(err, recall.ErrNotKept):
+			return fmt.Errorf("nothing was added: the text looks like a secret, or like instructions for the agent: %w", err)
+		case err != nil:
+			return err
+		case m.json:
+			return m.print(map[string]any{"added": added, "kind": kind})
+		case added:
+			fmt.Fprintf(m.app.Stdout, "Added as a %s. After the room's next task it is also in MEMORY.md there.\n", kind)
+		default:
+			fmt.Fprintln(m.app.Stdout, "This is remembered already.")
+		}
+		return nil
+	})
+}
+
+func memoryForget(ctx context.Context, m *memoryCall) error {
+	id := strings.Join(m.given, " ")
+	if (id == "") == (m.text == "") {
+		return &cli.UsageError{Text: "memory forget takes one ID, or -text"}
+	}
+	room, err := m.chosen()
+	if err != nil {
+		return err
+	}
+	return m.with(ctx, room, func(x *memory.Index) error {
+		forget := x.Forget
+		if m.text != "" {
+			forget = x.ForgetText
+		}
+		n, err := forget(ctx, cmp.Or(id, m.text))
+		switch {
+		case err != nil:
+			return err
+		case m.json:
+			return m.print(map[string]int{"forgotten": n})
+		}
+		fmt.Fprintf(m.app.Stdout, "Forgotten: %s. What is forgotten stays so when its file is indexed again.\nThe room's current session may still know it: send `!new` in the room to start another one.\n", cli.CountOf(n, "entry", "entries"))
+		return nil
+	})
+}

@@ -1,0 +1,59 @@
+package memories
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
+)
+
+func memoryStatus(ctx context.Context, m *memoryCall) error {
+	if err := m.none("status"); err != nil {
+		return err
+	}
+	rooms, err := m.indexed()
+	if err != nil {
+		return err
+	}
+	all := []memory.Status{}
+	for _, room := range rooms {
+		if !memory.Exists(m.dir, room) {
+			continue
+		}
+		if err := m.with(ctx, room, func(x *memory.Index) error {
+			s, err := x.Status(ctx)
+			all = append(all, s)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if m.json {
+		return m.print(all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(m.app.Stdout, "Nothing is remembered yet.")
+		return nil
+	}
+	table := tabwriter.NewWriter(m.app.Stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "ROOM\tSIZE\tENTRIES\tCHUNKS\tFORGOTTEN\tCHANGED\tSOURCES")
+	for _, s := range all {
+		var sources []string
+		for _, source := range memory.Sources {
+			if n := s.Sources[source]; n > 0 {
+				sources = append(sources, fmt.Sprintf("%s %d", source, n))
+			}
+		}
+		changed := "-"
+		if !s.Changed.IsZero() {
+			changed = s.Changed.Local().Format(cli.Minute)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), cli.SmallAmount(s.Bytes), s.Entries, s.Chunks, s.Forgotten, changed, cmp.Or(strings.Join(sources, ", "), "-"))
+	}
+	return table.Flush()
+}

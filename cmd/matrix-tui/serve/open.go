@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot"
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/memories"
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// complete returns a configuration that a bot can start with. Settings in over take
+// precedence over the environment.
+func complete(ctx context.Context, a *cli.App, over map[string]string) (*settings.Config, error) {
+	cfg, err := a.Config(over)
+	if err != nil {
+		return nil, err
+	}
+	if err := cli.FindHomeserver(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if missing := cfg.Missing(cli.LoadLogin(cfg).Fits(cfg)); len(missing) > 0 {
+		return nil, &settings.Error{Problems: missing}
+	}
+	return cfg, nil
+}
+
+// openParts opens the bot's state and podman, for a start or for the trial of one. The
+// caller holds the lock of the state folder. closeParts closes everything in reverse
+// order.
+func openParts(ctx context.Context, cfg *settings.Config, log zerolog.Logger) (parts bot.Parts, closeParts func() error, err error) {
+	var opened []func() error
+	closeAll := func() (err error) {
+		for _, one := range opened {
+			defer cli.Closing(&err, one)
+		}
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			cli.Closing(&err, closeAll)
+		}
+	}()
+	dir := string(cfg.StateDir)
+	if parts.Store, err = state.OpenStore(dir, log); err != nil {
+		return parts, nil, err
+	}
+	opened = append(opened, func() error { return cli.WithGrace(ctx, parts.Store.Flush) })
+	if parts.Journal, err = state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), log); err != nil {
+		return parts, nil, err
+	}
+	opened = append(opened, parts.Journal.Close)
+	if parts.Transcripts, err = state.OpenTranscripts(dir, log); err != nil {
+		return parts, nil, err
+	}
+	if parts.Podman, err = sandbox.Connect(ctx, string(cfg.ContainerHost), log); err != nil {
+		return parts, nil, fmt.Errorf("connect to podman: %w", err)
+	}
+	opened = append(opened, func() error { parts.Podman.Close(); return nil })
+	if cfg.MemorySlot != settings.NoMemory {
+		if parts.Recall, err = memories.OpenMemory(ctx, cfg, parts.Store, log); err != nil {
+			return parts, nil, err
+		}
+	}
+	return parts, closeAll, nil
+}

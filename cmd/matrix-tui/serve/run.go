@@ -1,0 +1,223 @@
+// Package serve runs the bot: it opens the parts, connects them, and closes them.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"matrix-tui/agent"
+	"matrix-tui/agent/gemini"
+	"matrix-tui/bot"
+	"matrix-tui/bot/api"
+	"matrix-tui/bot/capacity"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/models"
+	"matrix-tui/bot/policy"
+	"matrix-tui/bot/recall/tools"
+	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/control"
+	"matrix-tui/cmd/matrix-tui/releases"
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/deploy/release"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/state"
+	"matrix-tui/state/sentence"
+)
+
+// Run runs the bot until ctx ends.
+func Run(ctx context.Context, a *cli.App, args []string) error {
+	here, flags := releases.FindInstalled(), a.Flags("run")
+	rehearsal := flags.Bool("until-ready", false, "end when the first events are stored: an update tries a release like this")
+	if err := a.Parse(flags, args); err != nil {
+		return err
+	}
+	if err := here.AtStart(); err != nil { // before anything else
+		return err
+	}
+	cfg, err := complete(ctx, a, nil)
+	if err != nil {
+		return err
+	}
+	log := cli.Logger(a.Stderr, cfg.LogLevel)
+	log.Info().Str("version", cli.Version()).Str("homeserver", string(cfg.Homeserver)).Str("user", string(cfg.User)).
+		Str("state", string(cfg.StateDir)).Str("model", string(cfg.GeminiModel)).Msg("starting")
+	on := hosting{Installed: here, supervisor: supervisor{log}}
+	if *rehearsal {
+		on.rehearsal = a.Stdout
+	} else {
+		on.releases = here.Updater(cfg)
+	}
+	err = serve(ctx, cfg, log, on)
+	switch {
+	case errors.Is(err, bot.ErrSwitch): // nothing else went wrong
+		return takeOver(ctx, on.releases, append([]string{"run"}, args...), log)
+	case errors.Is(err, errReady):
+		_, err = fmt.Fprintln(a.Stdout, "ready")
+		return err
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		log.Info().Msg("stopped during startup")
+		return nil
+	}
+	if err != nil {
+		log.Error().Err(err).Msg("ended")
+	}
+	return err
+}
+
+// serve opens everything the bot needs, runs it until ctx ends, and closes everything
+// in reverse order, also if a part cannot be opened.
+func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hosting) (err error) {
+	dir := string(cfg.StateDir)
+	lock, err := state.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer cli.Closing(&err, lock.Close)
+	unhook := context.AfterFunc(ctx, on.supervisor.stopping)
+	defer unhook()
+	listener, err := listen(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if listener != nil {
+		defer listener.Close() // also closed by its user
+	}
+
+	parts, closeParts, err := openParts(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer cli.Closing(&err, closeParts)
+	upstream, err := url.Parse(string(cfg.GeminiURL))
+	if err != nil {
+		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
+	}
+	parts.Models = models.Open(dir, &gemini.Client{Base: upstream, Key: cfg.GeminiKey.Reveal()}, log)
+	sockets := filepath.Join(dir, cli.GatewayFolder)
+	if on.rehearsal != nil {
+		sockets = filepath.Join(dir, "tmp", "g") // no container may find it
+	}
+	gate := gateway.New(gateway.Config{Dir: sockets, Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, ProxyNames: bool(cfg.ProxyNames), Log: log})
+	defer cli.Closing(&err, func() error { return cli.WithGrace(ctx, gate.Close) })
+
+	offers := agent.Offers{Search: slices.Contains(cfg.ModelTools, "google_search")}
+	if parts.Recall != nil {
+		if offers.Memory, err = tools.List(ctx); err != nil {
+			return err
+		}
+		gate.Mount(agent.MemoryPath, tools.Handler(parts.Recall, log))
+	}
+	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Offers: offers, Log: log}
+	if on.releases != nil {
+		parts.Updates = on.releases
+	}
+	settings, ready := botConfig(cfg, log), make(chan struct{})
+	settings.Ready = func() error {
+		if on.rehearsal != nil {
+			return errReady
+		}
+		if err := on.Installed.Ready(ctx, on.images(), log); err != nil {
+			return err
+		}
+		on.supervisor.ready()
+		close(ready)
+		return nil
+	}
+	b, err := bot.New(settings, parts)
+	if err != nil {
+		return err
+	}
+	services := []service{
+		func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive, b.Stalled); return nil },
+		func(ctx context.Context) error { parts.Recall.Embed(ctx); return nil },
+		func(ctx context.Context) error {
+			return control.ServeControl(ctx, dir, control.Control{Bot: b, Updater: on.releases}, log)
+		},
+	}
+	if on.rehearsal != nil {
+		services = append(services, func(ctx context.Context) error { tellWaiting(ctx, on.rehearsal, b.Waiting); return nil })
+	}
+	if listener != nil {
+		services = append(services, func(ctx context.Context) error {
+			return api.Serve(ctx, listener, api.New(b, cfg.APIToken.Reveal(), log), log)
+		})
+	}
+	return together(ctx, b.Run, services...)
+}
+
+// service runs until ctx ends.
+type service func(ctx context.Context) error
+
+// together runs services next to main until main returns or one of them fails. If main
+// panics, the services keep running until the runtime has ended the process: if the
+// panic stopped them first, together could return, and the process could end with code 0
+// before the panic is printed.
+func together(ctx context.Context, main service, services ...service) error {
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group.Go(func() error {
+		err := main(ctx)
+		stop() // not deferred, see above
+		return err
+	})
+	for _, s := range services {
+		group.Go(func() error { return s(ctx) })
+	}
+	return group.Wait()
+}
+
+// hosting is the bot's environment; the zero value means none.
+type hosting struct {
+	*releases.Installed
+	releases   *release.Updater
+	supervisor supervisor
+	rehearsal  io.Writer // nil unless an update tries this release
+}
+
+func (h hosting) images() release.Images {
+	if h.releases == nil {
+		return release.Images{}
+	}
+	return h.releases.Images
+}
+
+// listen opens the HTTP API's port, or returns nil if there is none. It comes before
+// any connection is made: a port in use is a configuration error.
+func listen(ctx context.Context, cfg *settings.Config) (net.Listener, error) {
+	if cfg.APIListen == "" {
+		return nil, nil
+	}
+	listener, err := api.Listen(ctx, string(cfg.APIListen))
+	if wrong, ok := sentence.Of(err); ok && ctx.Err() == nil {
+		return nil, &settings.Error{Problems: []string{wrong}}
+	}
+	return listener, err
+}
+
+func botConfig(cfg *settings.Config, log zerolog.Logger) bot.Config {
+	return bot.Config{
+		Homeserver: string(cfg.Homeserver), User: string(cfg.User),
+		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
+		Owners: cfg.Owners, Devices: e2ee.Rule(cfg.Devices), Proof: policy.Proof(cfg.Proof), Allow: cfg.Allow, StateDir: string(cfg.StateDir),
+		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Files: int64(cfg.Files), Runtime: string(cfg.Runtime),
+		Idle: time.Duration(cfg.Idle), MaxContainers: int(cfg.MaxContainers), DiskReserve: int64(cfg.DiskReserve),
+		WarmAgents: cfg.WarmAgents.Or(capacity.WarmAgents()), WarmTime: time.Duration(cfg.WarmTime),
+		Model: string(cfg.GeminiModel), Zone: hostZone(os.Getenv("TZ"), "/etc"), TokensPerDay: int64(cfg.TokensPerDay), TokensPerDayAll: int64(cfg.TokensPerDayAll), Fresh: policy.Freshness{Hour: (*int)(cfg.SessionHour), Idle: (*time.Duration)(&cfg.SessionIdle)}, CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
+		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), QuotaWait: time.Duration(cfg.QuotaWait), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
+		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
+		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), Version: cli.Version(), Log: log,
+	}
+}
