@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -25,8 +26,9 @@ func releaseCommand(ctx context.Context, a *app, args []string) error {
 		return &usageError{err.Error()}
 	}
 	target, err := filepath.Abs(*into)
-	if err != nil {
-		return fmt.Errorf("find folder %s: %w", *into, err)
+	base, fromErr := filepath.Abs(*from)
+	if err := errors.Join(err, fromErr); err != nil {
+		return fmt.Errorf("find the folders: %w", err)
 	}
 	made, ref := "", flags.Arg(0)
 	switch {
@@ -37,7 +39,7 @@ func releaseCommand(ctx context.Context, a *app, args []string) error {
 	case args[0] == "use":
 		return release.Base(target).Use(ref)
 	case args[0] == "archive":
-		made, err = release.Base(*from).Archive(ctx, ref, target)
+		made, err = release.Base(base).Archive(ctx, ref, target)
 	default:
 		return &usageError{releaseUsage}
 	}
