@@ -41,7 +41,8 @@ func openMirror(ctx context.Context, base Base, url string) (*mirror, error) {
 	if err != nil {
 		return nil, full(fmt.Errorf("create mirror: %w", err), base)
 	}
-	_, err = m.git(ctx, "fetch", "--quiet", "--prune", "--force", "--no-write-fetch-head", url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+	_, err = m.git(ctx, "fetch", "--quiet", "--prune", "--force", "--no-write-fetch-head", url,
+		"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 	if err != nil {
 		return nil, failed(err, "The releases cannot be fetched: check UPDATE_SOURCE, and that this host can reach it.")
 	}
@@ -50,8 +51,9 @@ func openMirror(ctx context.Context, base Base, url string) (*mirror, error) {
 
 // git runs git in the mirror. It never asks for input.
 func (m *mirror) git(ctx context.Context, args ...string) (string, error) {
-	p := program{limit: gitTime, env: []string{"GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes", "LC_ALL=C", "GIT_DIR=" + m.dir}}
-	out, err := p.run(ctx, append([]string{"git", "-c", "gc.autoDetach=false", "-c", "safe.directory=*", "-c", "protocol.ext.allow=never"}, args...)...)
+	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes", "LC_ALL=C", "GIT_DIR=" + m.dir}
+	argv := []string{"git", "-c", "gc.autoDetach=false", "-c", "safe.directory=*", "-c", "protocol.ext.allow=never"}
+	out, err := program{limit: gitTime, env: env}.run(ctx, append(argv, args...)...)
 	return strings.TrimSpace(out), err
 }
 

@@ -100,7 +100,8 @@ func compile(ctx context.Context, base Base, dir, commit string, log io.Writer) 
 		env = append(env, "GOFLAGS="+string(found[1]))
 	}
 	// Debian's go does not fetch the version that the module requires unless it is told to.
-	for name, value := range map[string]string{"GOCACHE": base.path("cache", "go-build"), "GOPATH": base.path("cache", "gopath"), "GOTOOLCHAIN": "auto"} {
+	own := map[string]string{"GOCACHE": base.path("cache", "go-build"), "GOPATH": base.path("cache", "gopath"), "GOTOOLCHAIN": "auto"}
+	for name, value := range own {
 		if os.Getenv(name) == "" {
 			env = append(env, name+"="+value)
 		}

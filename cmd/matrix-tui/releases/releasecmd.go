@@ -2,6 +2,7 @@ package releases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -26,8 +27,9 @@ func Make(ctx context.Context, a *cli.App, args []string) error {
 		return &cli.UsageError{Text: err.Error()}
 	}
 	target, err := filepath.Abs(*into)
-	if err != nil {
-		return fmt.Errorf("find folder %s: %w", *into, err)
+	base, fromErr := filepath.Abs(*from)
+	if err := errors.Join(err, fromErr); err != nil {
+		return fmt.Errorf("find the folders: %w", err)
 	}
 	made, ref := "", flags.Arg(0)
 	switch {
@@ -38,7 +40,7 @@ func Make(ctx context.Context, a *cli.App, args []string) error {
 	case args[0] == "use":
 		return release.Base(target).Use(ref)
 	case args[0] == "archive":
-		made, err = release.Base(*from).Archive(ctx, ref, target)
+		made, err = release.Base(base).Archive(ctx, ref, target)
 	default:
 		return &cli.UsageError{Text: releaseUsage}
 	}
