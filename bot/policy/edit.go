@@ -18,9 +18,9 @@ import (
 // defaultsKey is the section for all rooms.
 const defaultsKey = "defaults"
 
-// edit changes one section of a policy file and keeps the rest, with comments and layout. where is defaults or a room ID;
-// change may change the section that it gets, which is never nil. The result is valid for [Parse], or nil if nothing
-// changed. The errors are for people.
+// edit changes one section of a policy file and keeps the rest, with comments and layout. where is defaults or a room
+// ID; change may change the section that it gets, which is never nil. The result is valid for [Parse], or nil if
+// nothing changed. The errors are for people.
 func edit(data []byte, where string, change func(p *Policy, s section) error) ([]byte, error) {
 	if where != defaultsKey && !isRoom(where) {
 		return nil, sayf("%q is not a room ID: use one like !abc:example.org, or `%s` for all rooms.", where, defaultsKey)

@@ -47,8 +47,8 @@ func Addressed(m event.Message, bot, displayname string) Addressee {
 	return Nobody
 }
 
-// What may stand around a name, as parts of regular expressions: it is not inside a word, an address, a path, or another
-// user's ID. An ID, or a name after @, may go on after a colon.
+// What may stand around a name, as parts of regular expressions: it is not inside a word, an address, a path, or
+// another user's ID. An ID, or a name after @, may go on after a colon.
 const (
 	inWord    = `_\pL\pM\p{Nd}`
 	closes    = `(?:$|[^` + inWord + `./@-]|[./@-](?:$|[^` + inWord + `]))`
@@ -92,8 +92,8 @@ func namesOf(bot, displayname string) *names {
 	return n
 }
 
-// AfterName returns what follows the bot's name at the beginning of a text, and whether the text begins with it: the full
-// ID, the display name with or without @, or the ID's first part as @bot, bot: or bot, as people type it.
+// AfterName returns what follows the bot's name at the beginning of a text, and whether the text begins with it: the
+// full ID, the display name with or without @, or the ID's first part as @bot, bot: or bot, as people type it.
 func AfterName(body, bot, displayname string) (rest string, named bool) {
 	body = strings.TrimLeftFunc(body, event.IsBlank)
 	found := namesOf(bot, displayname).first.FindStringSubmatch(body)

@@ -82,8 +82,9 @@ var settings = []setting{
 		func(r *Room) string { return number(r.Tokens) }),
 	limit("session_daily_hour", NoHour, 23, func(r *Room, n int64) { r.Fresh.Hour = new(int(n)) },
 		func(r *Room) string { return orNever(r.Fresh.Hour, NoHour, 1) }),
-	limit("session_idle_minutes", 0, 365*24*60, func(r *Room, n int64) { r.Fresh.Idle = new(time.Duration(n) * time.Minute) },
-		func(r *Room) string { return orNever(r.Fresh.Idle, 0, time.Minute) }),
+	limit("session_idle_minutes", 0, 365*24*60, func(r *Room, n int64) {
+		r.Fresh.Idle = new(time.Duration(n) * time.Minute)
+	}, func(r *Room) string { return orNever(r.Fresh.Idle, 0, time.Minute) }),
 	list("approvals", func(r *Room, value []string) error {
 		r.Approvals = value
 		return each(value, MaxApprovals, "commands", func(prefix string) bool {
@@ -173,7 +174,8 @@ func newSection(found map[string]any) (s section, key string, err error) {
 	s = section{}
 	limits, ok := found["limits"].(map[string]any)
 	if found["limits"] != nil && !ok {
-		return nil, "limits", fmt.Errorf("%v is not a group of settings; use one like {timeout_seconds: 600}", found["limits"])
+		err := fmt.Errorf("%v is not a group of settings; use one like {timeout_seconds: 600}", found["limits"])
+		return nil, "limits", err
 	}
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		if known := settingOf(key); key != "limits" && (known == nil || known.limit) {

@@ -32,8 +32,8 @@ func readDotenv(dir string) (settings map[string]string, problems []string) {
 	return settings, problems
 }
 
-// Parts of a line. A value in quotes may contain everything but them; in double quotes there are escapes. Without quotes,
-// a # starts a comment at the beginning or after white space: a password may contain one elsewhere.
+// Parts of a line. A value in quotes may contain everything but them; in double quotes there are escapes. Without
+// quotes, a # starts a comment at the beginning or after white space: a password may contain one elsewhere.
 var (
 	assignment = regexp.MustCompile(`^(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*)$`)
 	inQuotes   = regexp.MustCompile(`^(?:'([^']*)'|"((?:[^"\\]|\\[nt"\\$])*)")[ \t]*(?:#.*)?$`)
@@ -42,8 +42,8 @@ var (
 )
 
 // parseDotenv reads lines of the form NAME=value. It allows empty lines, comments, `export ` before a name, and quotes.
-// Nothing is expanded: a password may contain $, and a library that expands it would change it silently. Every other line
-// is a problem of the form `:LINE: sentence`, which does not quote the line: it may hold a secret.
+// Nothing is expanded: a password may contain $, and a library that expands it would change it silently. Every other
+// line is a problem of the form `:LINE: sentence`, which does not quote the line: it may hold a secret.
 func parseDotenv(text string) (settings map[string]string, problems []string) {
 	settings = map[string]string{}
 	for i, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
@@ -59,7 +59,8 @@ func parseDotenv(text string) (settings map[string]string, problems []string) {
 		if strings.HasPrefix(value, "'") || strings.HasPrefix(value, `"`) {
 			quoted := inQuotes.FindStringSubmatch(found[2])
 			if quoted == nil {
-				problems = append(problems, fmt.Sprintf(":%d: the quotes of %s do not enclose its value, or it has an unknown escape; put the whole value in single quotes", i+1, name))
+				problems = append(problems, fmt.Sprintf(":%d: the quotes of %s do not enclose its value, "+
+					"or it has an unknown escape; put the whole value in single quotes", i+1, name))
 				continue
 			}
 			value = quoted[1] + escapes.Replace(quoted[2])
