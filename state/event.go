@@ -11,8 +11,7 @@ import (
 	"matrix-tui/state/event"
 )
 
-// Status says whether an event still has to be decided. The numbers are stored; 2, 3
-// and 5 were states of tasks before schema 3.
+// Status says whether an event still has to be decided. The numbers are stored.
 type Status int
 
 const (

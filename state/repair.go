@@ -52,7 +52,7 @@ func (j *Journal) finishRepair(ctx context.Context) error {
 		return os.Remove(j.newPath())
 	}
 	fresh := &Journal{path: j.newPath(), log: j.log}
-	if err := fresh.connect(journalParams()); err != nil {
+	if err := fresh.connect(fresh.params()); err != nil {
 		return err
 	}
 	report, err := fresh.Salvage(ctx)

@@ -82,7 +82,7 @@ func (j *Journal) salvage(ctx context.Context, path string) (*Salvage, error) {
 	if err := fresh.create(); err != nil {
 		return nil, err
 	}
-	if err := fresh.connect(journalParams()); err != nil {
+	if err := fresh.connect(fresh.params()); err != nil {
 		return nil, err
 	}
 	err := fresh.fillFrom(ctx, j.path, report)
@@ -99,15 +99,8 @@ func (j *Journal) fillFrom(ctx context.Context, path string, report *Salvage) er
 		return err
 	}
 	defer broken.Close()
-	version := broken.Version()
-	if version < 1 || version > schemaVersion {
-		version = schemaVersion
-	}
-	if err := j.compact(ctx); err != nil {
-		return err
-	}
 	if err := j.inTx(ctx, func(tx *sql.Tx) error {
-		if err := upgrade(ctx, tx, 0, version); err != nil {
+		if err := execAll(ctx, tx, schema, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
 			return err
 		}
 		tables, err := shapes(ctx, tx)
@@ -125,9 +118,6 @@ func (j *Journal) fillFrom(ctx context.Context, path string, report *Salvage) er
 		})
 		return err
 	}); err != nil {
-		return err
-	}
-	if err := j.migrate(ctx); err != nil {
 		return err
 	}
 	return j.inTx(ctx, func(tx *sql.Tx) error { return reconcile(ctx, tx, report) })

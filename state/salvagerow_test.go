@@ -1,16 +1,13 @@
 package state
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/rs/zerolog"
 
-	"matrix-tui/state/damage"
 	"matrix-tui/state/pages"
 )
 
@@ -74,45 +71,6 @@ func TestTablesAreTold(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// A journal of schema 3 is salvaged as such and then migrated.
-func TestOlderJournalIsSalvaged(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	j := &Journal{path: path, log: zerolog.Nop()}
-	must(t, j.create())
-	must(t, j.connect(journalParams()))
-	tx, err := j.db.Begin()
-	must(t, err)
-	must(t, upgrade(ctx, tx, 0, 3))
-	_, err = tx.Exec(`INSERT INTO inbound (room, event, sender, type, time, raw, status, at) VALUES ('!r', '$1', '@a:x', 'm.room.message', 1, '{"a":1}', 1, 2)`)
-	must(t, err)
-	must(t, tx.Commit())
-	must(t, j.db.Close())
-	must(t, damage.Mark(path, errors.New("test")))
-	again := openJournal(t, path)
-	if e, err := again.Event(ctx, "!r", "$1"); err != nil || string(e.Raw) != `{"a":1}` || e.Status != Pending {
-		t.Errorf("%+v, %v", e, err)
-	}
-}
-
-// Rows that were written before a column existed are saved next to those that have it.
-func TestMigratedJournalIsSalvaged(t *testing.T) {
-	path := journal2(t)
-	j := openJournal(t, path)
-	commit(t, j, "t", anEvent("!den:here", "$new", Archived))
-	before := rowsOf(t, j)
-	must(t, j.Close())
-	must(t, damage.Mark(path, errors.New("test")))
-	again := openJournal(t, path)
-	if report, err := again.Salvage(ctx); err != nil || !report.Whole() {
-		t.Errorf("%+v, %v", report, err)
-	}
-	after := rowsOf(t, again)
-	delete(after, "meta "+salvageKey)
-	if diff := gocmp.Diff(before, after); diff != "" {
-		t.Error(diff)
 	}
 }
 
