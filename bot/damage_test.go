@@ -13,9 +13,9 @@ import (
 	"matrix-tui/state"
 )
 
-// After a salvage the owners are told, and what state.json knows to be answered does not
+// After a damaged journal was replaced the owners are told, and what state.json knows to be answered does not
 // start again although the journal has lost it.
-func TestSalvageIsTold(t *testing.T) {
+func TestRestoreIsTold(t *testing.T) {
 	d := newDeciding(t, "")
 	for _, id := range []string{"$1", "$2", "$3"} {
 		d.text(id, "@ann:here", "do "+id, time.Minute)
@@ -31,6 +31,9 @@ func TestSalvageIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(b.StateDir, "journal.db")
+	if err := os.Remove(path + ".snapshot"); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +44,7 @@ func TestSalvageIsTold(t *testing.T) {
 	defer journal.Close()
 	b.Journal = journal
 	for range 2 { // the second time there is nothing to tell
-		if err := b.tellSalvage(t.Context()); err != nil {
+		if err := b.tellRestored(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

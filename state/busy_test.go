@@ -33,6 +33,7 @@ func busyJournal(t *testing.T, path string, clean bool) map[string]string {
 	for end, data := range busy.files[clean] {
 		must(t, os.WriteFile(path+end, data, 0o600))
 	}
+	must(t, os.WriteFile(path+".snapshot", busy.files[true][""], 0o600))
 	return busy.rows
 }
 

@@ -52,12 +52,15 @@ func TestImport(t *testing.T) {
 				must(t, j.db.Close())
 			}
 			j := openJournal(t, path)
-			commit(t, j, "s43", anEvent("!b", "$new", Pending))
-			if e, err := j.Event(ctx, "!b", "$new"); err != nil || e.Seq != 51 { // after the gap
+			commit(t, j, "s43", anEvent("!den:here", "$new", Pending))
+			if e, err := j.Event(ctx, "!den:here", "$new"); err != nil || e.Seq != 51 { // after the gap
 				t.Errorf("%d, %v", e.Seq, err)
 			}
-			if task, err := j.NextTask(ctx, "!b"); err != nil || task.Run != "k-1" || task.Used.Tokens != 7 {
+			if task, err := j.NextTask(ctx, "!den:here"); err != nil || task.Event != "$running" || len(task.Said) != 1 {
 				t.Errorf("%+v, %v", task, err)
+			}
+			if asked, err := j.Waiting(ctx); err != nil || len(asked) != 3 {
+				t.Errorf("%v, %v", keys(asked), err)
 			}
 		})
 	}

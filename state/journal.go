@@ -30,21 +30,23 @@ type Journal struct {
 	corrupt  string
 	readOnly bool
 
+	copied  int64        // changes that the newest snapshot has, of this process
+	routine atomic.Int64 // changes that need no snapshot
+
 	damageOnce sync.Once
 	onDamage   atomic.Pointer[func(error)]
 }
 
-// OpenJournal opens or creates the journal at path. If the file is damaged, or was
-// marked as damaged, every row that can be read moves to a new file, and the damaged
-// one is kept next to it: see Corrupt and Salvage. After an unclean end SQLite checks
-// the whole file first. It returns ErrNewer for a journal of a newer release. The caller
+// OpenJournal opens or creates the journal at path. If the file is damaged, or was marked as damaged, its newest snapshot
+// takes its place, and the damaged file is kept next to it: see Corrupt and Restored. After an unclean end SQLite checks
+// the whole file first. It returns ErrNewer for a journal of a newer release, ErrOlder for one that is too old. The caller
 // holds the directory's Lock.
 func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal, error) {
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	j := &Journal{path: path, log: log}
-	err := j.finishRepair(ctx)
+	err := j.finishRestore()
 	switch {
 	case err != nil:
 	case damage.Marked(path):
@@ -53,8 +55,8 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 		err = j.open(ctx)
 	}
 	if damage.Is(err) {
-		log.Error().Err(err).Msg("journal is damaged: saving what can be read")
-		if err = j.repair(ctx, err); err == nil {
+		log.Error().Err(err).Msg("journal is damaged: restoring a snapshot")
+		if err = j.restore(ctx, err); err == nil {
 			err = j.open(ctx)
 		}
 	}
@@ -89,8 +91,9 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 // Corrupt returns the path to which OpenJournal moved a damaged journal, or "".
 func (j *Journal) Corrupt() string { return j.corrupt }
 
-// Close closes the journal.
+// Close closes the journal, after a last snapshot.
 func (j *Journal) Close() error {
+	j.closingSnapshot()
 	if err := j.db.Close(); err != nil {
 		return explain(fmt.Errorf("close journal: %w", err), j.path)
 	}
@@ -129,7 +132,7 @@ func (j *Journal) create() error {
 func (j *Journal) params() url.Values {
 	pragmas := []string{
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(16777216)",
-		"secure_delete(1)", // what is deleted is gone, and no salvage finds an old version of a row
+		"secure_delete(1)", // what is deleted is gone
 	}
 	if info, err := os.Stat(j.path); err == nil && info.Size() == 0 {
 		pragmas = append([]string{"auto_vacuum(incremental)"}, pragmas...) // before the first write

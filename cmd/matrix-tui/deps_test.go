@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
 	"bot":                 {"agent", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "workspace"},
-	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
+	"bot/alert":           {"bot/text", "state"}, // from state, only what was restored
 	"bot/api":             {"agent", "bot"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
 	"bot/crash":           {},
@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 	"sandbox/boxinit":     {},
 	"sandbox/gateway":     {"sandbox/gateway/gemini"},
 	"sandbox/sandboxtest": {"sandbox"},
-	"state":               {"state/pages"},
+	"state":               {},
 	"state/archive":       {},
 	"state/clean":         {},
 	"state/damage":        {},
