@@ -2,17 +2,15 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/alert"
 	"matrix-tui/state/retry"
 )
 
-// tellRestored tells the owners that a snapshot took the place of a damaged journal. It first notes which messages
-// state.json knows to be answered: they may arrive again.
+// tellRestored tells the owners what took the place of a damaged or lost journal. It first notes which messages the
+// conversations know to be answered: they may arrive again.
 func (b *Bot) tellRestored(ctx context.Context) error {
 	restored, err := b.Journal.Restored(ctx)
 	if err != nil || restored == nil {
@@ -46,17 +44,11 @@ func (r *room) restoring(ctx context.Context) (bool, error) {
 	return r.bot.Journal.HasGap(ctx, r.id)
 }
 
-// answeredIn returns the events in a room that state.json knows to be answered.
+// answeredIn returns the events in a room that its history knows to be answered.
 func (b *Bot) answeredIn(room string) (events []string) {
 	for _, turn := range b.Store.History(room) {
 		if strings.HasPrefix(turn.Event, "$") { // not a question of ours
 			events = append(events, turn.Event)
-		}
-	}
-	for _, raw := range b.Store.Executions(room) {
-		var e agent.Execution
-		if json.Unmarshal(raw, &e) == nil && e.TaskEvent != "" {
-			events = append(events, e.TaskEvent)
 		}
 	}
 	return events

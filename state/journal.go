@@ -29,6 +29,7 @@ type Journal struct {
 	log      zerolog.Logger
 	corrupt  string
 	readOnly bool
+	fresh    bool // its tables were created when it was opened
 
 	copied  int64        // changes that the newest snapshot has, of this process
 	routine atomic.Int64 // changes that need no snapshot

@@ -25,15 +25,15 @@ import (
 // While the marker exists the journal is not opened. What the snapshot lacks comes again from the homeserver, because the
 // sync token is as old; our own messages are in it, too, and show what is done: see Answered.
 
-// Restored says what took the place of a damaged journal. It is stored in the new one until ForgetRestored.
+// Restored says what took the place of a damaged or lost journal. It is stored in the new one until ForgetRestored.
 type Restored struct {
-	From string    `json:"from"` // name of the damaged file
+	From string    `json:"from"` // name of the damaged file; "" if there was none, only a state.json
 	At   time.Time `json:"at"`   // time of the snapshot; zero if there was none
 }
 
 const restoredKey = "restored" // in the table meta
 
-// Restored returns what took the place of a damaged journal, or nil if nothing did or that is reported.
+// Restored returns what took the place of a damaged or lost journal, or nil if nothing did or that is reported.
 func (j *Journal) Restored(ctx context.Context) (*Restored, error) {
 	var text string
 	err := j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = ?", restoredKey).Scan(&text)
@@ -48,6 +48,11 @@ func (j *Journal) Restored(ctx context.Context) (*Restored, error) {
 		return nil, j.failed("read what was restored", err)
 	}
 	return r, nil
+}
+
+func (j *Journal) noteRestored(ctx context.Context, r Restored) error {
+	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", restoredKey, string(encodeJSON(r)))
+	return j.failed("note what was restored", err)
 }
 
 // ForgetRestored records that the owners know what was restored.
@@ -127,7 +132,7 @@ func (j *Journal) restore(ctx context.Context, why error) error {
 		}
 		j.log.Warn().Err(err).Msg("cannot use a snapshot of the journal")
 	}
-	_, err := fresh.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", restoredKey, string(encodeJSON(r)))
+	err := fresh.noteRestored(ctx, r)
 	if err = errors.Join(err, fresh.db.Close()); err != nil {
 		return fmt.Errorf("restore journal: %w", err)
 	}

@@ -25,6 +25,7 @@ func (j *Journal) prepare(ctx context.Context) error {
 		if version > 0 {
 			err = importTables(ctx, tx)
 		} else {
+			j.fresh = true
 			_, err = tx.ExecContext(ctx, schema)
 		}
 		if err != nil {

@@ -136,3 +136,16 @@ CREATE TABLE attempt (
 	count INTEGER NOT NULL, -- attempts that failed or did not end
 	at    INTEGER NOT NULL  -- of the last one, ms
 );
+
+-- What is known of a room. Lists are JSON: see Turn and PutExecution.
+CREATE TABLE room (
+	room       TEXT PRIMARY KEY,
+	container  TEXT NOT NULL, -- its name, or ''
+	session    TEXT NOT NULL, -- of the agent, or ''
+	reset      TEXT NOT NULL, -- stands for the last end of its session
+	volumes    TEXT NOT NULL, -- the room whose volumes it uses, or ''
+	successor  TEXT NOT NULL, -- the room that replaced it, or ''
+	packages   TEXT NOT NULL,
+	history    TEXT NOT NULL,
+	executions TEXT NOT NULL
+);

@@ -9,6 +9,10 @@ import (
 
 // Restored says what took the place of a damaged journal, and what may be lost.
 func Restored(r *state.Restored) string {
+	if r.From == "" {
+		return "⚠️ I found no journal, only `state.json`, and restored rooms and conversations from it. Unfinished tasks, open questions and what programs " +
+			"sent over HTTP are lost: if I do not answer a message, send it again."
+	}
 	said := "⚠️ My journal was damaged, as by a failing disk. "
 	if r.At.IsZero() {
 		said += "I had no copy of it, so I started a new one and read the rooms again. Unfinished tasks, open questions and what programs sent over HTTP may be lost: " +

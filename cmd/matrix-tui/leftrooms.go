@@ -189,10 +189,12 @@ func removeLeft(ctx context.Context, cfg *Config, older time.Duration, w io.Writ
 	if err != nil {
 		return err
 	}
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(ctx, dir, zerolog.Nop())
 	if err != nil {
 		return err
 	}
+	defer closing(&err, journal.Close)
+	defer closing(&err, store.Close)
 	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
 	if err != nil {
 		return err

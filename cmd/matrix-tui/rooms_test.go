@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +18,11 @@ import (
 func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	t.Helper()
 	ctx := t.Context()
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	for room, name := range map[string]string{"!a:x": "sandbox-a", "!b:x": "sandbox-b", "!c:x": "sandbox-c"} {
 		if err := store.SetContainer(ctx, room, name); err != nil {
 			t.Fatal(err)
@@ -31,15 +31,6 @@ func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	if err := store.AppendHistory(ctx, "!d:x", state.Turn{Role: "user", Content: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := journal.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local) }
 	put := func(room, id, text string, minute int, to state.TaskState, asked int) {
 		t.Helper()
@@ -106,10 +97,11 @@ ROOM  NAME         CONTAINER  STATE    AGENT  QUESTIONS                 LAST TAS
 
 // The space is that of the room's container and volumes, which may be labelled with the room that it replaces.
 func TestRoomsSpace(t *testing.T) {
-	store, err := state.OpenStore(t.TempDir(), zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), t.TempDir(), zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	for room, name := range map[string]string{"!old:x": "sandbox-o", "!empty:x": "sandbox-e"} {
 		if err := store.SetContainer(t.Context(), room, name); err != nil {
 			t.Fatal(err)
