@@ -120,7 +120,7 @@ func (b *Bot) UserID() string { return b.account.UserID() }
 // running then continue in their containers; the next Run finds them through the
 // journal. It returns nil after a clean shutdown, ErrSwitch if the process stopped for
 // an update, and an error for which [damage.Is] is true if a database turned out to be
-// damaged: the next start repairs it.
+// damaged: the next start replaces it.
 func (b *Bot) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -156,7 +156,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := b.tellSalvage(ctx); err != nil {
+	if err := b.tellRestored(ctx); err != nil {
 		return err
 	}
 	if err := b.account.Login(ctx); err != nil {
@@ -187,6 +187,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.setProfile(ctx) })
 	b.spawn(func() { b.watchClock(ctx) })
 	b.spawn(func() { b.purge(ctx) })
+	b.spawn(func() { b.keepSnapshots(ctx) })
 	b.spawn(func() { b.watchWaits(ctx) })
 	b.spawn(func() { b.watchKeys(ctx) })
 	b.spawn(func() { b.account.KeepSigned(ctx) })

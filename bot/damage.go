@@ -2,44 +2,53 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"matrix-tui/bot/alert"
-	"matrix-tui/state/execution"
+	"matrix-tui/state/retry"
 )
 
-// tellSalvage tells the owners what was saved from a damaged journal. It first restores
-// from state.json which messages were answered: if the journal has lost them, they may
-// arrive again.
-func (b *Bot) tellSalvage(ctx context.Context) error {
-	report, err := b.Journal.Salvage(ctx)
-	if err != nil || report == nil {
+// tellRestored tells the owners what took the place of a damaged or lost journal. It first notes which messages the
+// conversations know to be answered: they may arrive again.
+func (b *Bot) tellRestored(ctx context.Context) error {
+	restored, err := b.Journal.Restored(ctx)
+	if err != nil || restored == nil {
 		return err
 	}
-	if !report.Whole() {
-		for _, room := range b.Store.Rooms() {
-			if err := b.Journal.Decided(ctx, room, b.answeredIn(room)...); err != nil {
-				return fmt.Errorf("restore answered events: %w", err)
-			}
+	for _, room := range b.Store.Rooms() {
+		if err := b.Journal.Decided(ctx, room, b.answeredIn(room)...); err != nil {
+			return fmt.Errorf("restore answered events: %w", err)
 		}
 	}
-	b.watch.Note(alert.Salvaged(report))
-	return b.Journal.ForgetSalvage(ctx)
+	b.watch.Note(alert.Restored(restored))
+	return b.Journal.ForgetRestored(ctx)
 }
 
-// answeredIn returns the events in a room that state.json knows to be answered.
+// keepSnapshots takes a snapshot of the journal every hour.
+func (b *Bot) keepSnapshots(ctx context.Context) {
+	for ctx.Err() == nil {
+		next, err := b.Journal.TakeSnapshot(ctx)
+		if err != nil && ctx.Err() == nil {
+			b.log.Warn().Err(err).Msg("cannot take a snapshot of the journal")
+		}
+		_ = retry.Sleep(ctx, next)
+	}
+}
+
+// restoring reports whether the room's tasks are of a snapshot and may have ended since: what is missing shows that.
+func (r *room) restoring(ctx context.Context) (bool, error) {
+	if r.bot.Journal.Corrupt() == "" {
+		return false, nil
+	}
+	return r.bot.Journal.HasGap(ctx, r.id)
+}
+
+// answeredIn returns the events in a room that its history knows to be answered.
 func (b *Bot) answeredIn(room string) (events []string) {
 	for _, turn := range b.Store.History(room) {
 		if strings.HasPrefix(turn.Event, "$") { // not a question of ours
 			events = append(events, turn.Event)
-		}
-	}
-	for _, raw := range b.Store.Executions(room) {
-		var e execution.Execution
-		if json.Unmarshal(raw, &e) == nil && e.TaskEvent != "" {
-			events = append(events, e.TaskEvent)
 		}
 	}
 	return events

@@ -13,9 +13,9 @@ import (
 	"matrix-tui/state"
 )
 
-// After a salvage the owners are told, and what state.json knows to be answered does not
+// After a damaged journal was replaced the owners are told, and what state.json knows to be answered does not
 // start again although the journal has lost it.
-func TestSalvageIsTold(t *testing.T) {
+func TestRestoreIsTold(t *testing.T) {
 	d := newDeciding(t, "")
 	for _, id := range []string{"$1", "$2", "$3"} {
 		d.text(id, "@ann:here", "do "+id, time.Minute)
@@ -24,13 +24,13 @@ func TestSalvageIsTold(t *testing.T) {
 	if err := b.Store.AppendHistory(t.Context(), d.id, state.Turn{Role: "user", Content: "x", Event: "$gone"}, state.Turn{Role: "assistant", Content: "y", Event: "key-q0"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Store.PutExecution(t.Context(), d.id, []byte(`{"session_id":"1","state":"completed","task_event":"$done"}`)); err != nil {
-		t.Fatal(err)
-	}
 	if err := b.Journal.Close(); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(b.StateDir, "journal.db")
+	if err := os.Remove(path + ".snapshot"); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +41,12 @@ func TestSalvageIsTold(t *testing.T) {
 	defer journal.Close()
 	b.Journal = journal
 	for range 2 { // the second time there is nothing to tell
-		if err := b.tellSalvage(t.Context()); err != nil {
+		if err := b.tellRestored(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	known, err := journal.Known(t.Context(), d.id, math.MaxInt64, []string{"$gone", "$done", "$1", "key-q0"})
-	if err != nil || !known["$gone"] || !known["$done"] || known["$1"] || known["key-q0"] {
+	known, err := journal.Known(t.Context(), d.id, math.MaxInt64, []string{"$gone", "$1", "key-q0"})
+	if err != nil || !known["$gone"] || known["$1"] || known["key-q0"] {
 		t.Errorf("known: %v, %v", known, err)
 	}
 	data, err := os.ReadFile(filepath.Join(b.StateDir, "alerts.json"))

@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -36,11 +35,11 @@ func newDeciding(t *testing.T, policy string) *deciding {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = journal.Close() })
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	store, err := state.OpenStore(t.Context(), journal, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = store.Flush(context.Background()) })
+	t.Cleanup(func() { _ = store.Close() })
 	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)

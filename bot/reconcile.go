@@ -35,11 +35,6 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 	for _, info := range infos {
 		there[info.Name] = info
 	}
-	if b.Store.Corrupt() != "" {
-		if err := b.refill(ctx, infos); err != nil {
-			return nil, err
-		}
-	}
 	running := 0
 	var drops errgroup.Group // concurrently, so that they share a write
 	for room, name := range b.Store.Containers() {
@@ -83,33 +78,6 @@ func (b *Bot) openModels(ctx context.Context) error {
 				}
 				return nil
 			})
-		}
-	}
-	return nil
-}
-
-// refill restores what a corrupt state.json has lost: containers from their labels,
-// histories from the transcripts.
-func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
-	b.log.Error().Str("moved_to", b.Store.Corrupt()).Msg("state.json could not be read: restoring it from labels and transcripts")
-	for _, info := range infos {
-		known, err := b.Journal.LastEvent(ctx, info.Room)
-		if err != nil {
-			return fmt.Errorf("look up room %s in the journal: %w", info.Room, err)
-		}
-		if known == "" {
-			continue // the room of another bot on this host
-		}
-		if err := b.Store.SetContainer(ctx, info.Room, info.Name); err != nil {
-			return fmt.Errorf("refill state: %w", err)
-		}
-		lines, _, err := b.Transcripts.Load(info.Room)
-		if err != nil {
-			b.log.Warn().Err(err).Str("room", info.Room).Msg("cannot read transcript")
-			continue
-		}
-		if err := b.Store.RestoreHistory(ctx, info.Room, state.HistoryFrom(lines)); err != nil {
-			return fmt.Errorf("refill state: %w", err)
 		}
 	}
 	return nil

@@ -74,8 +74,9 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
 	must(err)
 	t.Cleanup(func() { _ = journal.Close() })
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	store, err := state.OpenStore(ctx, journal, zerolog.Nop())
 	must(err)
+	t.Cleanup(func() { _ = store.Close() })
 	b, err := New(Config{Homeserver: url, User: account.ID(), Password: "password", StateDir: dir, Owners: []string{ann.ID()}, Log: zerolog.Nop()},
 		Parts{Journal: journal, Store: store, Gateway: gateway.New(gateway.Config{})})
 	must(err)

@@ -150,6 +150,9 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
+	if waits, err := r.restoring(ctx); waits || err != nil {
+		return nil, err
+	}
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
 	if r.held {

@@ -24,7 +24,10 @@ func fullStore(b *testing.B, rooms int) *Store {
 		s.now.history[room], _ = turns(nil).with(all)
 		s.now.containers[room] = fmt.Sprintf("sandbox-room%04d-0badcafe", r)
 	}
-	must(b, s.write(s.now))
+	s.now.changed = s.now.rooms()
+	s.dirty++
+	must(b, s.Flush(ctx))
+	must(b, s.writeNow())
 	return s
 }
 

@@ -33,6 +33,7 @@ func busyJournal(t *testing.T, path string, clean bool) map[string]string {
 	for end, data := range busy.files[clean] {
 		must(t, os.WriteFile(path+end, data, 0o600))
 	}
+	must(t, os.WriteFile(path+".snapshot", busy.files[true][""], 0o600))
 	return busy.rows
 }
 
@@ -111,11 +112,12 @@ func rowsOf(t *testing.T, j *Journal) map[string]string {
 				values[i] = new(any)
 			}
 			must(t, rows.Scan(values...))
-			var line strings.Builder
-			for i, v := range values {
-				fmt.Fprintf(&line, "%s=%v ", names[i], *v.(*any))
+			var line []string
+			for i, v := range values[1:] {
+				line = append(line, fmt.Sprintf("%s=%v", names[i+1], *v.(*any)))
 			}
-			all[table+" "+fmt.Sprint(*values[0].(*any))] = line.String()
+			slices.Sort(line)
+			all[table+" "+fmt.Sprint(*values[0].(*any))] = strings.Join(line, " ")
 		}
 		must(t, rows.Err())
 	}

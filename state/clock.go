@@ -33,6 +33,7 @@ func (j *Journal) LastClock(ctx context.Context) (c Clock, err error) {
 
 // KeepClock stores a time for the next start.
 func (j *Journal) KeepClock(ctx context.Context, c Clock) error {
+	j.routine.Add(1)
 	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES ('clock', ?)", string(encodeJSON(c)))
 	return j.failed("store the time", err)
 }

@@ -13,5 +13,5 @@ func (s *Store) Compact(ctx context.Context, room, session string, summary Turn,
 		old := c.history[room].window()
 		c.history[room] = append(turns{encodeTurn(summary)}, old[max(0, len(old)-newest):]...).window()
 		return true
-	})
+	}, room)
 }

@@ -28,7 +28,7 @@ func runChild(job, dir string) error {
 		fmt.Println(0)
 		select {}
 	case "store":
-		s, err := OpenStore(dir, zerolog.Nop())
+		_, s, err := Open(ctx, dir, zerolog.Nop())
 		if err != nil {
 			return err
 		}

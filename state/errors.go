@@ -65,7 +65,7 @@ func sentenceFor(err error, dir, path string) string {
 	case errors.Is(err, syscall.EIO), code == sqlite3.SQLITE_IOERR:
 		return fmt.Sprintf("The disk under %s has read or write errors: see the kernel's log.", dir)
 	case damage.Is(err):
-		return fmt.Sprintf("%s is damaged: restart the bot, which saves what can be read to a new file and keeps the damaged one.", path)
+		return fmt.Sprintf("%s is damaged: restart the bot, which restores a snapshot and keeps the damaged file.", path)
 	case code == sqlite3.SQLITE_BUSY:
 		return fmt.Sprintf("Another program is using %s: stop it.", path)
 	}

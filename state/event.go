@@ -11,8 +11,7 @@ import (
 	"matrix-tui/state/event"
 )
 
-// Status says whether an event still has to be decided. The numbers are stored; 2, 3
-// and 5 were states of tasks before schema 3.
+// Status says whether an event still has to be decided. The numbers are stored.
 type Status int
 
 const (
@@ -57,7 +56,7 @@ func (j *Journal) CommitBatch(ctx context.Context, b Batch) (fresh []Event, err 
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		if b.Next != "" {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('next_batch', ?)
-				ON CONFLICT (key) DO UPDATE SET value = excluded.value`, b.Next); err != nil {
+				ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, b.Next); err != nil {
 				return err
 			}
 		}
@@ -112,7 +111,7 @@ func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64,
 	return seq, err == nil, err
 }
 
-// restoreEvent stores the content of an event of which a salvaged journal only knows
+// restoreEvent stores the content of an event of which a restored journal only knows
 // that it was decided: it is context again.
 func restoreEvent(ctx context.Context, tx *sql.Tx, e Event, body, raw string) error {
 	r := e.Relation()

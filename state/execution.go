@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -18,7 +17,7 @@ const (
 	shortExecution   = MaxFinishedBytes / MaxFinished // bytes of a shortened one
 )
 
-// execution is one entry of state.json. An entry that is something else has no ID. It is never changed in place.
+// execution is never changed in place.
 type execution struct {
 	id       string
 	finished bool
@@ -26,9 +25,16 @@ type execution struct {
 }
 
 // executions are those of one room, oldest first. They are never changed in place.
-type executions struct {
-	list []execution
-	bare bool // the file had a value here that was not a list: list[0]
+type executions []execution
+
+// asExecutions reads those of one room. It leaves out what is no execution. Of two with the same ID the last one counts.
+func asExecutions(raws []json.RawMessage) (all executions) {
+	for _, raw := range raws {
+		if e, err := newExecution(raw); err == nil {
+			all = append(all.without(e.id), e)
+		}
+	}
+	return all
 }
 
 // PutExecution adds an execution to the room, or replaces the one with its session_id. It is kept byte for byte (except
@@ -43,14 +49,14 @@ func (s *Store) PutExecution(ctx context.Context, room string, raw json.RawMessa
 	if err != nil {
 		return fmt.Errorf("put execution: %w", err)
 	}
-	return s.update(ctx, func(c *contents) bool { return c.putExecution(room, e) })
+	return s.update(ctx, func(c *contents) bool { return c.putExecution(room, e) }, room)
 }
 
 // Execution returns an execution as it was put, and its room.
 func (s *Store) Execution(id string) (room string, raw json.RawMessage, ok bool) {
 	s.mu.Lock()
 	room, ok = s.now.roomOf[id]
-	list := s.now.executions[room].list
+	list := s.now.executions[room]
 	s.mu.Unlock()
 	if !ok {
 		return "", nil, false
@@ -61,28 +67,11 @@ func (s *Store) Execution(id string) (room string, raw json.RawMessage, ok bool)
 // Executions returns those of a room as they were put, oldest first.
 func (s *Store) Executions(room string) []json.RawMessage {
 	s.mu.Lock()
-	list := s.now.executions[room].list
+	list := s.now.executions[room]
 	s.mu.Unlock()
 	var out []json.RawMessage
 	for _, e := range list {
-		if e.id != "" {
-			out = append(out, bytes.Clone(e.raw))
-		}
-	}
-	return out
-}
-
-// Unfinished returns the unfinished executions of all rooms, room by room.
-func (s *Store) Unfinished() []json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []json.RawMessage
-	for _, room := range slices.Sorted(maps.Keys(s.now.executions)) {
-		for _, e := range s.now.executions[room].list {
-			if e.id != "" && !e.finished {
-				out = append(out, bytes.Clone(e.raw))
-			}
-		}
+		out = append(out, bytes.Clone(e.raw))
 	}
 	return out
 }
@@ -105,11 +94,11 @@ func newExecution(raw json.RawMessage) (execution, error) {
 
 // with returns the executions with one put, and whether that changed anything.
 func (es executions) with(e execution) (executions, bool) {
-	i := indexOf(es.list, e.id)
-	if i >= 0 && bytes.Equal(es.list[i].raw, e.raw) {
+	i := indexOf(es, e.id)
+	if i >= 0 && bytes.Equal(es[i].raw, e.raw) {
 		return es, false
 	}
-	list := slices.Clone(es.list)
+	list := slices.Clone(es)
 	switch {
 	case i < 0:
 		list = append(list, e)
@@ -118,18 +107,18 @@ func (es executions) with(e execution) (executions, bool) {
 	default:
 		list[i] = e
 	}
-	return executions{list: window(list)}, true
+	return window(list), true
 }
 
 func (es executions) without(id string) executions {
 	same := func(e execution) bool { return e.id == id }
-	return executions{list: slices.DeleteFunc(slices.Clone(es.list), same)}
+	return slices.DeleteFunc(slices.Clone(es), same)
 }
 
 // window removes finished executions above the limits, and shortens some.
-func window(list []execution) []execution {
+func window(list executions) executions {
 	count, size := 0, 0
-	out := make([]execution, 0, len(list))
+	out := make(executions, 0, len(list))
 	for _, e := range slices.Backward(list) {
 		if e.finished {
 			if count++; count > MaxFinished {
@@ -149,7 +138,7 @@ func window(list []execution) []execution {
 	return out
 }
 
-func indexOf(list []execution, id string) int {
+func indexOf(list executions, id string) int {
 	return slices.IndexFunc(list, func(e execution) bool { return e.id == id })
 }
 
@@ -157,6 +146,7 @@ func indexOf(list []execution, id string) int {
 func (c *contents) putExecution(room string, e execution) bool {
 	if before, known := c.roomOf[e.id]; known && before != room {
 		c.setExecutions(before, c.executions[before].without(e.id))
+		c.changed[before] = true
 	}
 	es, changed := c.executions[room].with(e)
 	if changed {
@@ -167,17 +157,15 @@ func (c *contents) putExecution(room string, e execution) bool {
 
 // setExecutions replaces those of a room, and updates roomOf.
 func (c *contents) setExecutions(room string, es executions) {
-	for _, e := range c.executions[room].list {
+	for _, e := range c.executions[room] {
 		if c.roomOf[e.id] == room {
 			delete(c.roomOf, e.id)
 		}
 	}
-	for _, e := range es.list {
-		if e.id != "" {
-			c.roomOf[e.id] = room
-		}
+	for _, e := range es {
+		c.roomOf[e.id] = room
 	}
-	if c.executions[room] = es; len(es.list) == 0 {
+	if c.executions[room] = es; len(es) == 0 {
 		delete(c.executions, room)
 	}
 }
@@ -189,7 +177,7 @@ func (c *contents) moveExecutions(from, to string) bool {
 	if !had {
 		return false
 	}
-	c.setExecutions(from, executions{})
-	c.setExecutions(to, executions{list: window(slices.Concat(old.list, c.executions[to].list))})
+	c.setExecutions(from, nil)
+	c.setExecutions(to, window(slices.Concat(old, c.executions[to])))
 	return true
 }

@@ -9,10 +9,11 @@ import (
 )
 
 // notState lists entries of a state folder that belong to this host and are neither copied nor backed up: sockets,
-// locks and pending files are recreated, and the rest are the releases, if they share a folder with STATE_DIR.
+// locks, pending files and snapshots are recreated, and the rest are the releases, if they share a folder with STATE_DIR.
 var notState = []string{
 	"gateway", "tmp", "lock", "control.sock",
 	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log", "watch.lock",
+	"journal.db.snapshot", "journal.db.snapshot-old", "journal.db.snapshot.tmp",
 }
 
 // TranscriptFolder is the folder of the files that only grow.

@@ -156,24 +156,6 @@ func TestGapMayHoldEchoes(t *testing.T) {
 	next("!a", "x3")
 }
 
-// A journal of an older release can have gaps, and its next events come after them.
-func TestGapInAnOlderJournal(t *testing.T) {
-	j := openJournal(t, journal2(t))
-	before, err := j.LastEvent(ctx, "!den:here")
-	must(t, err)
-	gapped(t, j, "!den:here", "p", anEvent("!den:here", "$after", Pending))
-	fillPage(t, j, "!den:here", "", true, "$inside")
-	var order []int64
-	for _, id := range []string{before, "$inside", "$after"} {
-		e, err := j.Event(ctx, "!den:here", id)
-		must(t, err)
-		order = append(order, e.Seq)
-	}
-	if order[0] >= order[1] || order[1] >= order[2] {
-		t.Errorf("the events are in the order %v", order)
-	}
-}
-
 const gapEvents = 400 // events in each gap of the child
 
 // fillGaps opens gaps and fills them, one event per page, continuing where an earlier

@@ -29,22 +29,25 @@ type Journal struct {
 	log      zerolog.Logger
 	corrupt  string
 	readOnly bool
+	fresh    bool // its tables were created when it was opened
+
+	copied  int64        // changes that the newest snapshot has, of this process
+	routine atomic.Int64 // changes that need no snapshot
 
 	damageOnce sync.Once
 	onDamage   atomic.Pointer[func(error)]
 }
 
-// OpenJournal opens or creates the journal at path. If the file is damaged, or was
-// marked as damaged, every row that can be read moves to a new file, and the damaged
-// one is kept next to it: see Corrupt and Salvage. After an unclean end SQLite checks
-// the whole file first. It returns ErrNewer for a journal of a newer release. The caller
+// OpenJournal opens or creates the journal at path. If the file is damaged, or was marked as damaged, its newest snapshot
+// takes its place, and the damaged file is kept next to it: see Corrupt and Restored. After an unclean end SQLite checks
+// the whole file first. It returns ErrNewer for a journal of a newer release, ErrOlder for one that is too old. The caller
 // holds the directory's Lock.
 func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal, error) {
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	j := &Journal{path: path, log: log}
-	err := j.finishRepair(ctx)
+	err := j.finishRestore()
 	switch {
 	case err != nil:
 	case damage.Marked(path):
@@ -53,8 +56,8 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 		err = j.open(ctx)
 	}
 	if damage.Is(err) {
-		log.Error().Err(err).Msg("journal is damaged: saving what can be read")
-		if err = j.repair(ctx, err); err == nil {
+		log.Error().Err(err).Msg("journal is damaged: restoring a snapshot")
+		if err = j.restore(ctx, err); err == nil {
 			err = j.open(ctx)
 		}
 	}
@@ -65,7 +68,7 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 }
 
 // ReadJournal opens the journal read-only from another process. It never creates,
-// repairs or migrates it. It returns ErrNotFound if there is none.
+// repairs or imports it. It returns ErrNotFound if there is none.
 func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal %s: %w", path, ErrNotFound)
@@ -77,7 +80,7 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	version, err := j.version(ctx)
 	if err == nil && version < schemaVersion {
 		err = sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, path, ErrOlder),
-			"%s was written by an older matrix-tui: start this release once to migrate it.", path)
+			"%s was written by an older matrix-tui: start this release once to import it.", path)
 	}
 	if err != nil {
 		_ = j.db.Close()
@@ -89,8 +92,9 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 // Corrupt returns the path to which OpenJournal moved a damaged journal, or "".
 func (j *Journal) Corrupt() string { return j.corrupt }
 
-// Close closes the journal.
+// Close closes the journal, after a last snapshot.
 func (j *Journal) Close() error {
+	j.closingSnapshot()
 	if err := j.db.Close(); err != nil {
 		return explain(fmt.Errorf("close journal: %w", err), j.path)
 	}
@@ -102,7 +106,7 @@ func (j *Journal) open(ctx context.Context) error {
 		return err
 	}
 	unclean := damage.Unclean(j.path)
-	err := j.connect(journalParams())
+	err := j.connect(j.params())
 	if err != nil {
 		return err
 	}
@@ -110,10 +114,7 @@ func (j *Journal) open(ctx context.Context) error {
 		err = damage.Check(ctx, j.db)
 	}
 	if err == nil {
-		err = j.compact(ctx) // first, because a new file is still empty
-	}
-	if err == nil {
-		err = j.migrate(ctx)
+		err = j.prepare(ctx)
 	}
 	if err != nil {
 		_ = j.db.Close()
@@ -129,48 +130,20 @@ func (j *Journal) create() error {
 	return syncDir(filepath.Dir(j.path))
 }
 
-func journalParams() url.Values {
-	return url.Values{"_txlock": {"immediate"}, "_pragma": {
+func (j *Journal) params() url.Values {
+	pragmas := []string{
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(16777216)",
-		"secure_delete(1)", // what is deleted is gone, and no salvage finds an old version of a row
-	}}
+		"secure_delete(1)", // what is deleted is gone
+	}
+	if info, err := os.Stat(j.path); err == nil && info.Size() == 0 {
+		pragmas = append([]string{"auto_vacuum(incremental)"}, pragmas...) // before the first write
+	}
+	return url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
 }
 
 func (j *Journal) connect(params url.Values) (err error) {
 	j.db, err = sqlitefile.Open(j.path, params)
 	return err
-}
-
-// migrate creates the tables or brings those of an older release up to date.
-func (j *Journal) migrate(ctx context.Context) error {
-	version, err := j.version(ctx)
-	if err != nil || version == schemaVersion {
-		return err
-	}
-	return j.inTx(ctx, func(tx *sql.Tx) error { return upgrade(ctx, tx, version, schemaVersion) })
-}
-
-// upgrade runs the migrations between two versions of the schema.
-func upgrade(ctx context.Context, tx *sql.Tx, from, to int) error {
-	for _, step := range schema[from:to] {
-		if err := step.run(ctx, tx); err != nil {
-			return err
-		}
-	}
-	_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", to))
-	return err
-}
-
-func (j *Journal) version(ctx context.Context) (int, error) {
-	var version int
-	if err := j.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, err
-	}
-	if version < 0 || version > schemaVersion {
-		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
-			"%s was written by a newer matrix-tui: run that release, or move the file away to start with an empty one.", j.path)
-	}
-	return version, nil
 }
 
 // inTx runs do in one transaction and rolls it back if do fails.

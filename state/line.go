@@ -67,30 +67,3 @@ func parseLines(data []byte) (lines []Line, torn, bad int) {
 	}
 	return lines, torn, bad
 }
-
-// HistoryFrom extracts the conversation from the lines of a transcript, oldest first: the newest MaxTurns turns. A task
-// that was started or recorded twice occurs once.
-func HistoryFrom(lines []Line) []Turn {
-	at := map[string]int{}
-	var all []Turn
-	for _, line := range lines {
-		role := ""
-		switch line.Kind {
-		case KindBegin, KindUser:
-			role = "user"
-		case KindAssistant:
-			role = "assistant"
-		}
-		if role == "" || line.Text == "" {
-			continue
-		}
-		turn := Turn{Role: role, Content: clip(line.Text, MaxContent), Event: line.Event}
-		if i, known := at[turn.key()]; known && turn.key() != "" {
-			all[i] = turn // the last answer counts
-			continue
-		}
-		at[turn.key()] = len(all)
-		all = append(all, turn)
-	}
-	return all[max(0, len(all)-MaxTurns):]
-}

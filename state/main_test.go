@@ -29,12 +29,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// openStore opens the store in dir, with a journal of its own.
 func openStore(t testing.TB, dir string) *Store {
 	t.Helper()
-	s, err := OpenStore(dir, zerolog.Nop())
+	j, s, err := Open(context.Background(), dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		_ = s.Close() // the disk may be full or gone
+		_ = j.Close()
+	})
 	return s
 }
 

@@ -20,7 +20,7 @@ func (s *Store) Packages(room string) []string {
 // AddPackages adds packages that are to be installed in the room's next container. A note replaces those beyond
 // maxPackages.
 func (s *Store) AddPackages(ctx context.Context, room string, names []string) error {
-	return s.update(ctx, func(c *contents) bool { return c.addPackages(room, names) })
+	return s.update(ctx, func(c *contents) bool { return c.addPackages(room, names) }, room)
 }
 
 // DropPackages removes the room's packages: they are installed, or cannot be.
@@ -29,7 +29,7 @@ func (s *Store) DropPackages(ctx context.Context, room string) error {
 		_, had := c.packages[room]
 		delete(c.packages, room)
 		return had
-	})
+	}, room)
 }
 
 func (c *contents) addPackages(room string, names []string) bool {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"matrix-tui/state/damage"
 )
 
 // purgeStep is how many rows one transaction of a purge removes: others write
@@ -60,23 +58,6 @@ func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err err
 		}
 	}
 	return n, j.shrink(ctx)
-}
-
-// compact rewrites a journal without auto_vacuum, a new one or that of an earlier
-// release, once: only then can shrink return pages to the disk. It takes 250 ms for 36 MB, and is tried again at the
-// next start if there is too little space now.
-func (j *Journal) compact(ctx context.Context) error {
-	var mode int
-	if err := j.db.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil || mode != 0 {
-		return err
-	}
-	if _, err := j.db.ExecContext(ctx, "PRAGMA auto_vacuum = incremental; VACUUM"); err != nil {
-		if damage.Is(err) || ctx.Err() != nil {
-			return err
-		}
-		j.log.Warn().Err(err).Msg("cannot compact the journal now")
-	}
-	return nil
 }
 
 // shrink returns free pages to the disk, a few at a time: others write in between.

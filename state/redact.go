@@ -109,7 +109,7 @@ func (s *Store) Redact(ctx context.Context, room, event string) error {
 			c.endSession(room)
 		}
 		return found
-	})
+	}, room)
 }
 
 // Redact removes what a message said from a room's transcript.

@@ -30,11 +30,11 @@ func (s *Store) RemoveRoom(ctx context.Context, room string) error {
 			changed = put(m, room, "") || changed
 		}
 		if _, had := c.executions[room]; had {
-			c.setExecutions(room, executions{})
+			c.setExecutions(room, nil)
 			changed = true
 		}
 		return changed
-	})
+	}, room)
 }
 
 // Remove removes a room's transcript. A missing one is no error.

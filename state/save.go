@@ -5,48 +5,101 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot/crash"
-	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
-// OpenStore opens state.json in dir, which it creates if missing, and checks that the folder is writable. A file that
-// does not parse is moved aside, never overwritten, and the store starts empty: see Corrupt. The caller holds the Lock
-// of dir.
-func OpenStore(dir string, log zerolog.Logger) (*Store, error) {
-	if err := makeDir(dir); err != nil {
-		return nil, err
+// Open opens journal.db and state.json in dir, which it creates if missing. The caller holds the Lock of dir, and closes
+// the store first.
+func Open(ctx context.Context, dir string, log zerolog.Logger) (*Journal, *Store, error) {
+	j, err := OpenJournal(ctx, filepath.Join(dir, "journal.db"), log)
+	if err != nil {
+		return nil, nil, err
 	}
-	s := newStore(dir, log)
+	s, err := OpenStore(ctx, j, log)
+	if err != nil {
+		return nil, nil, errors.Join(err, j.Close())
+	}
+	return j, s, nil
+}
+
+// OpenStore returns the store of a journal, and makes state.json next to it agree: the journal counts. The file counts
+// for a new journal, which took the place of a lost one or of none, and adds to one that was restored from a snapshot. A
+// file that does not parse is moved aside, never overwritten: see Corrupt.
+func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, error) {
+	s := newStore(filepath.Dir(j.path), log)
+	s.journal = j
 	if err := s.clearLeftovers(); err != nil {
 		return nil, explain(err, s.path)
 	}
-	found, err := s.load()
+	file, err := s.load()
 	if err != nil {
 		return nil, err
 	}
-	if found {
-		err = s.probe()
-	} else {
-		err = s.write(s.now)
-	}
+	known, err := j.loadRooms(ctx)
 	if err != nil {
+		return nil, err
+	}
+	switch {
+	case known == nil && file != nil:
+		s.now = file
+		s.now.changed = file.rooms()
+		if restored, err := j.Restored(ctx); err != nil {
+			return nil, err
+		} else if restored == nil && j.fresh {
+			if err := j.noteRestored(ctx, Restored{}); err != nil {
+				return nil, err
+			}
+		}
+	case known != nil:
+		s.now = known
+	}
+	if known != nil {
+		s.corrupt = "" // nothing is lost
+	}
+	if file != nil && known != nil {
+		s.now.unknown = file.unknown
+		if newer, err := s.newerThanSnapshot(ctx); err != nil {
+			return nil, err
+		} else if newer {
+			s.now.takeNewer(file)
+		}
+	}
+	if known == nil || len(s.now.changed) > 0 {
+		s.dirty = 1
+		if err := s.Flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.agree(file != nil && known != nil); err != nil {
 		return nil, explain(err, s.path)
 	}
+	s.keeper.Go(s.keepFile)
 	return s, nil
 }
 
-// ReadStore reads the current state.json from another process: it takes no lock and writes nothing. A missing file is
-// an empty store. To change anything, use OpenStore.
+// ReadStore reads the rooms of a state directory from another process: it takes no lock and writes nothing. Without a
+// journal of this release it reads state.json; a missing one is an empty store.
 func ReadStore(dir string) (*Store, error) {
 	s := newStore(dir, zerolog.Nop())
+	j, err := ReadJournal(context.Background(), filepath.Join(dir, "journal.db"))
+	if err == nil {
+		known, err := j.loadRooms(context.Background())
+		if err = errors.Join(err, j.Close()); err != nil {
+			return nil, err
+		}
+		if known != nil {
+			s.now = known
+			return s, nil
+		}
+	} else if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrOlder) {
+		return nil, err
+	}
 	c, broken, err := read(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -62,47 +115,24 @@ func ReadStore(dir string) (*Store, error) {
 }
 
 func newStore(dir string, log zerolog.Logger) *Store {
-	s := &Store{path: filepath.Join(dir, "state.json"), log: log, now: newContents(), writing: make(chan struct{}, 1)}
+	s := &Store{path: filepath.Join(dir, "state.json"), log: log, now: newContents()}
+	s.writing, s.stale, s.closing = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	s.writing <- struct{}{}
 	return s
 }
 
-// load reads the file into s.now and reports whether there was one to keep.
-func (s *Store) load() (bool, error) {
-	c, broken, err := read(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, explain(fmt.Errorf("read state: %w", err), s.path)
-	}
-	if broken == nil {
-		s.now = c
-		return true, nil
-	}
-	if s.corrupt, err = moveAside(s.path); err != nil {
-		return false, explain(err, s.path)
-	}
-	s.log.Error().Err(broken).Str("moved_to", s.corrupt).Msg("state.json does not parse: moved aside, starting empty")
-	return false, nil
-}
-
-// moveAside renames a damaged file.
-func moveAside(path string) (string, error) {
-	aside := damage.AsideName(path)
-	if err := os.Rename(path, aside); err != nil {
-		return "", fmt.Errorf("move damaged file aside: %w", err)
-	}
-	return aside, nil
-}
-
-// update applies a change and waits until it is in the file. apply reports whether it changed anything.
-func (s *Store) update(ctx context.Context, apply func(*contents) bool) error {
+// update applies a change to rooms and waits until it is in the journal. apply reports whether it changed anything.
+func (s *Store) update(ctx context.Context, apply func(*contents) bool, rooms ...string) error {
 	s.mu.Lock()
+	before := s.now.shown(rooms)
 	if apply(s.now) {
-		s.changed++
+		s.dirty++
+		for _, room := range rooms {
+			s.now.changed[room] = true
+		}
+		s.shown = s.shown || !slices.Equal(before, s.now.shown(rooms))
 	}
-	mine, seen := s.changed, s.attempts
+	mine, seen := s.dirty, s.attempts
 	clean := s.saved >= mine
 	s.mu.Unlock()
 	if clean {
@@ -111,14 +141,14 @@ func (s *Store) update(ctx context.Context, apply func(*contents) bool) error {
 	return s.flush(ctx, mine, seen)
 }
 
-// Flush writes what an earlier failed write left in memory, if anything.
+// Flush saves what an earlier failed save left in memory, if anything.
 func (s *Store) Flush(ctx context.Context) error {
 	return s.update(ctx, func(*contents) bool { return false })
 }
 
-// flush waits until the change numbered mine is on disk. One caller at a time writes all changes so far; the others
-// find their change saved when their turn comes. If an attempt that started after the change (its number is above seen)
-// failed, it failed for this caller too.
+// flush waits until the change numbered mine is in the journal. One caller at a time saves all changes so far; the
+// others find their change saved when their turn comes. If an attempt that started after the change (its number is above
+// seen) failed, it failed for this caller too.
 func (s *Store) flush(ctx context.Context, mine, seen uint64) error {
 	select {
 	case <-s.writing:
@@ -136,80 +166,47 @@ func (s *Store) flush(ctx context.Context, mine, seen uint64) error {
 		return s.lastErr
 	}
 	s.attempts++
-	copied, upTo := s.now.snapshot(), s.changed
+	var rows []roomRow
+	for room := range s.now.changed {
+		rows = append(rows, s.now.row(room))
+	}
+	upTo, shown := s.dirty, s.shown
+	s.now.changed, s.shown = map[string]bool{}, false
 	s.mu.Unlock()
 
-	err := explain(s.write(copied), s.path)
+	err := s.journal.saveRooms(ctx, rows)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastErr = err
-	if err == nil {
-		s.saved = upTo
+	if err != nil {
+		s.shown = s.shown || shown
+		for _, r := range rows {
+			s.now.changed[r.room] = true
+		}
+		return err
+	}
+	s.saved = upTo
+	if shown {
+		select {
+		case s.stale <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// Close saves what is left, and ends the writing of state.json. Close the journal after it.
+func (s *Store) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	err := s.Flush(ctx)
+	s.ended.Do(func() { close(s.closing) })
+	s.keeper.Wait()
+	select {
+	case <-s.stale:
+		err = errors.Join(err, s.writeNow())
+	default:
 	}
 	return err
-}
-
-// write replaces the file atomically.
-func (s *Store) write(c *contents) error {
-	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(filepath.Dir(s.path)), renameio.WithStaticPermissions(0o600))
-	if err != nil {
-		return fmt.Errorf("save state: %w", err)
-	}
-	defer file.Cleanup()
-	if err := c.writeTo(file); err != nil {
-		return fmt.Errorf("save state: %w", err)
-	}
-	crash.Count("write state.json")
-	if err := file.CloseAtomicallyReplace(); err != nil {
-		return fmt.Errorf("save state: %w", err)
-	}
-	return syncDir(filepath.Dir(s.path))
-}
-
-// probe checks that the folder is writable without writing the whole file.
-func (s *Store) probe() error {
-	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(filepath.Dir(s.path)))
-	if err != nil {
-		return fmt.Errorf("check that state can be written: %w", err)
-	}
-	defer file.Cleanup()
-	if _, err := file.Write(make([]byte, 4096)); err != nil {
-		return fmt.Errorf("check that state can be written: %w", err)
-	}
-	if err := file.Sync(); err != nil {
-		return fmt.Errorf("check that state can be written: %w", err)
-	}
-	return nil
-}
-
-// clearLeftovers removes the pending files of a process that was killed during a write: each is as large as the whole
-// state.
-func (s *Store) clearLeftovers() error {
-	entries, err := os.ReadDir(filepath.Dir(s.path))
-	if err != nil {
-		return fmt.Errorf("list state directory: %w", err)
-	}
-	for _, e := range entries {
-		digits, ok := strings.CutPrefix(e.Name(), "."+filepath.Base(s.path))
-		if !ok || strings.Trim(digits, "0123456789") != "" || !e.Type().IsRegular() {
-			continue
-		}
-		if err := os.Remove(filepath.Join(filepath.Dir(s.path), e.Name())); err != nil {
-			return fmt.Errorf("remove leftover: %w", err)
-		}
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return nil
 }

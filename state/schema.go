@@ -3,206 +3,52 @@ package state
 import (
 	"context"
 	"database/sql"
+	_ "embed"
+	"fmt"
+
+	"matrix-tui/state/sentence"
 )
 
-// schemaVersion is the current version of the schema, stored in user_version. A
-// journal of version n still needs schema[n:].
-var schemaVersion = len(schema)
+// schemaVersion is the version of the tables in schema.sql, stored in user_version.
+const schemaVersion = 10
 
-// schema lists the migrations. Step n turns version n into version n+1. Never change a
-// released step, even if the queries change.
-var schema = []schemaStep{{sql: `
-CREATE TABLE meta (
-	key   TEXT PRIMARY KEY,
-	value TEXT NOT NULL
-) WITHOUT ROWID;
+//go:embed schema.sql
+var schema string
 
-CREATE TABLE inbound (
-	seq    INTEGER PRIMARY KEY AUTOINCREMENT,
-	room   TEXT NOT NULL,
-	event  TEXT NOT NULL,
-	sender TEXT NOT NULL,
-	type   TEXT NOT NULL,
-	time   INTEGER NOT NULL, -- of the event, ms
-	raw    TEXT NOT NULL,
-	status INTEGER NOT NULL,
-	task   TEXT,
-	at     INTEGER NOT NULL, -- when the row came here, ms
-	UNIQUE (room, event)
-);
-CREATE INDEX inbound_room ON inbound (room);
-CREATE INDEX inbound_unfinished ON inbound (room) WHERE status IN (1, 2, 3);
-CREATE INDEX inbound_task ON inbound (room) WHERE task IS NOT NULL;
-CREATE INDEX inbound_at ON inbound (at);
-
-CREATE TABLE outbound (
-	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
-	txn     TEXT NOT NULL UNIQUE,
-	room    TEXT NOT NULL,
-	type    TEXT NOT NULL,
-	content TEXT NOT NULL,
-	task    TEXT NOT NULL, -- event of inbound, or ''
-	event   TEXT NOT NULL, -- once sent
-	status  INTEGER NOT NULL,
-	error   TEXT NOT NULL,
-	at      INTEGER NOT NULL
-);
-CREATE INDEX outbound_unsent ON outbound (room) WHERE status = 0;
-CREATE INDEX outbound_at ON outbound (at);
-`}, {sql: `
-CREATE INDEX inbound_waiting ON inbound (room) WHERE status = 5;
-CREATE INDEX outbound_event ON outbound (room, event) WHERE event <> '';
-`}, {sql: `
-CREATE TABLE task (
-	key               TEXT PRIMARY KEY,
-	seq               INTEGER NOT NULL, -- of its event
-	room              TEXT NOT NULL,
-	event             TEXT NOT NULL,
-	home              TEXT NOT NULL,    -- room of the event
-	thread            TEXT NOT NULL,
-	reply_to          TEXT NOT NULL,
-	source            TEXT NOT NULL,    -- room, http
-	requester         TEXT NOT NULL,
-	time              INTEGER NOT NULL, -- of the event, ns, as all times here
-	execution         TEXT NOT NULL UNIQUE,
-	state             TEXT NOT NULL,    -- queued, running, waiting, answered, done
-	text              TEXT NOT NULL,
-	edited            INTEGER NOT NULL,
-	has_file          INTEGER NOT NULL,
-	attempt           INTEGER NOT NULL,
-	tries             INTEGER NOT NULL,
-	run               TEXT NOT NULL,
-	container         TEXT NOT NULL,
-	session           TEXT NOT NULL,
-	resume            INTEGER NOT NULL,
-	base_session      TEXT NOT NULL,
-	interrupted       INTEGER NOT NULL,
-	begun             INTEGER NOT NULL,
-	deadline          INTEGER NOT NULL,
-	question          TEXT NOT NULL,
-	question_context  TEXT NOT NULL,
-	question_room     TEXT NOT NULL,
-	question_event    TEXT NOT NULL,
-	question_deadline INTEGER NOT NULL,
-	held_command      TEXT NOT NULL,
-	held_dir          TEXT NOT NULL,
-	stop_by           TEXT NOT NULL,
-	withdrawn         INTEGER NOT NULL,
-	ended             TEXT NOT NULL,
-	resumable         INTEGER NOT NULL,
-	error             TEXT NOT NULL,
-	created           INTEGER NOT NULL,
-	updated           INTEGER NOT NULL,
-	details           TEXT NOT NULL,    -- JSON, see Details
-	at                INTEGER NOT NULL, -- when the row came here, ms
-	UNIQUE (room, event)
-);
-CREATE INDEX task_open ON task (room, seq) WHERE state IN ('queued', 'running', 'answered');
-CREATE INDEX task_waiting ON task (room, seq) WHERE state = 'waiting';
-CREATE INDEX task_begun ON task (room, seq) WHERE state <> 'queued';
-CREATE INDEX task_home ON task (home, event) WHERE state <> 'done';
-CREATE INDEX task_at ON task (at);
-
-CREATE TABLE message (
-	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
-	txn     TEXT NOT NULL UNIQUE,
-	room    TEXT NOT NULL,
-	kind    TEXT NOT NULL,
-	task    TEXT NOT NULL,    -- key, or ''
-	number  INTEGER NOT NULL, -- of the question, the notice or the part
-	type    TEXT NOT NULL,
-	content TEXT NOT NULL,
-	about   TEXT NOT NULL,    -- txn of another message, or ''
-	event   TEXT NOT NULL,    -- once sent
-	status  INTEGER NOT NULL,
-	error   TEXT NOT NULL,
-	at      INTEGER NOT NULL
-);
-CREATE INDEX message_unsent ON message (room) WHERE status = 0;
-CREATE INDEX message_event ON message (room, event) WHERE event <> '';
-CREATE INDEX message_at ON message (at);
-CREATE INDEX message_task ON message (task) WHERE status = 0;
-`, fill: fillTables, then: `
-DROP TABLE outbound;
-DROP INDEX inbound_task;
-DROP INDEX inbound_waiting;
-DROP INDEX inbound_unfinished;
-ALTER TABLE inbound DROP COLUMN task;
-CREATE INDEX inbound_pending ON inbound (room) WHERE status = 1;
-`}, {sql: `
-ALTER TABLE inbound RENAME TO event;
-ALTER TABLE event ADD COLUMN home       TEXT NOT NULL DEFAULT ''; -- the room that it was sent to, where that is another one
-ALTER TABLE event ADD COLUMN state_key  TEXT;
-ALTER TABLE event ADD COLUMN attempts   INTEGER NOT NULL DEFAULT 0; -- that ended in a panic
-ALTER TABLE event ADD COLUMN encryption TEXT NOT NULL DEFAULT 'undecoded'; -- what is here already has raw and no body
-ALTER TABLE event ADD COLUMN session    TEXT NOT NULL DEFAULT '';
-ALTER TABLE event ADD COLUMN distrust   TEXT NOT NULL DEFAULT '';
-ALTER TABLE event ADD COLUMN rel_type   TEXT NOT NULL DEFAULT '';
-ALTER TABLE event ADD COLUMN relates_to TEXT NOT NULL DEFAULT '';
-ALTER TABLE event ADD COLUMN body       TEXT NOT NULL DEFAULT '{}'; -- JSON, see event.Body
-DROP INDEX inbound_room;
-DROP INDEX inbound_at;
-DROP INDEX inbound_pending;
-CREATE INDEX event_room ON event (room);
-CREATE INDEX event_at ON event (at);
-CREATE INDEX event_pending ON event (room) WHERE status = 1;
-CREATE INDEX event_edit ON event (relates_to) WHERE status = 1 AND rel_type = 'm.replace';
-CREATE INDEX event_undecrypted ON event (room) WHERE status = 1 AND encryption IN ('missing key', 'untrusted');
-`}, {sql: `
-CREATE TABLE gap (
-	low       INTEGER PRIMARY KEY, -- first seq of the range that is reserved for its events
-	next      INTEGER NOT NULL,    -- seq of its next event; it is filled backwards
-	hides     INTEGER NOT NULL,    -- events of the room from this seq on wait until it is closed
-	room      TEXT NOT NULL,
-	token     TEXT NOT NULL,       -- of the next page
-	pages     INTEGER NOT NULL,    -- that are stored
-	encrypted TEXT NOT NULL,       -- see Encrypted
-	since     INTEGER NOT NULL,    -- older events are context only, ms; 0: none
-	unsent    INTEGER NOT NULL     -- the newest message that its events may show to be sent, or 0
-);
-CREATE INDEX gap_room ON gap (room);
-`}, {sql: `
-CREATE TABLE spending (
-	room     TEXT NOT NULL,
-	day      INTEGER NOT NULL, -- since 1970, UTC
-	requests INTEGER NOT NULL,
-	input    INTEGER NOT NULL, -- tokens
-	output   INTEGER NOT NULL,
-	extra    INTEGER NOT NULL, -- tokens allowed beyond the limit
-	PRIMARY KEY (room, day)
-) WITHOUT ROWID;
-CREATE INDEX spending_day ON spending (day);
-`}, {sql: `
-CREATE TABLE attempt (
-	key   TEXT PRIMARY KEY, -- of a file whose image is scaled down
-	count INTEGER NOT NULL, -- attempts that failed or did not end
-	at    INTEGER NOT NULL  -- of the last one, ms
-);
-`}, {sql: `
-ALTER TABLE spending ADD COLUMN cached      INTEGER NOT NULL DEFAULT 0; -- the part of input that the model had cached
-ALTER TABLE spending ADD COLUMN runs        INTEGER NOT NULL DEFAULT 0; -- of the agent
-ALTER TABLE spending ADD COLUMN sessions    INTEGER NOT NULL DEFAULT 0; -- that these runs started
-ALTER TABLE spending ADD COLUMN compactions INTEGER NOT NULL DEFAULT 0;
-`}, {sql: `
-CREATE INDEX task_thread ON task (room, thread) WHERE thread <> '';
-DROP INDEX event_edit;
-CREATE INDEX event_edits ON event (room, relates_to) WHERE rel_type = 'm.replace';
-`}}
-
-// schemaStep is a migration from one version of the schema to the next.
-type schemaStep struct {
-	sql  string
-	fill func(context.Context, *sql.Tx) error // copies data from the old tables; may be nil
-	then string                               // removes the old tables and columns
+// prepare creates the tables of a new journal, or imports those of an earlier release, in one transaction.
+func (j *Journal) prepare(ctx context.Context) error {
+	version, err := j.version(ctx)
+	if err != nil || version == schemaVersion {
+		return err
+	}
+	return j.inTx(ctx, func(tx *sql.Tx) error {
+		if version > 0 {
+			err = importTables(ctx, tx)
+		} else {
+			j.fresh = true
+			_, err = tx.ExecContext(ctx, schema)
+		}
+		if err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
+		return err
+	})
 }
 
-func (s schemaStep) run(ctx context.Context, tx *sql.Tx) error {
-	if _, err := tx.ExecContext(ctx, s.sql); err != nil || s.fill == nil {
-		return err
+// version returns the version of the journal's tables: 0 if there are none, or one that this release can read or import.
+func (j *Journal) version(ctx context.Context) (version int, err error) {
+	if err := j.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, err
 	}
-	if err := s.fill(ctx, tx); err != nil {
-		return err
+	switch {
+	case version < 0 || version > schemaVersion:
+		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
+			"%s was written by a newer matrix-tui: run that release, or move the file away to start with an empty one.", j.path)
+	case version > 0 && version < oldestSchema:
+		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrOlder),
+			"%s was written by a matrix-tui that is too old for this release: start the previous release once, "+
+				"or move the file away to start with an empty one.", j.path)
 	}
-	_, err := tx.ExecContext(ctx, s.then)
-	return err
+	return version, nil
 }

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"database/sql"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -125,27 +123,5 @@ func TestTokensAreAllowedOnce(t *testing.T) {
 		if got.Extra != allowed {
 			t.Errorf("allowed %d of %d", got.Extra, allowed)
 		}
-	}
-}
-
-// What an earlier release has counted stays, and what it did not count begins with 0.
-func TestSpendingOfAnEarlierRelease(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	db, err := sql.Open("sqlite", path)
-	must(t, err)
-	tx, err := db.Begin()
-	must(t, err)
-	must(t, upgrade(ctx, tx, 0, 7))
-	_, err = tx.Exec("INSERT INTO spending (room, day, requests, input, output, extra) VALUES ('!a', 20000, 1, 2, 3, 4)")
-	must(t, err)
-	must(t, tx.Commit())
-	must(t, db.Close())
-	j := openJournal(t, path)
-	day := time.Unix(20000*daySeconds, 0).UTC()
-	must(t, j.Spend(ctx, "!a", Spending{Day: day, Cached: 5, Runs: 6}))
-	got, err := j.SpentInTotal(ctx, "!a")
-	must(t, err)
-	if diff := cmp.Diff(Spending{Day: day, Requests: 1, Input: 2, Cached: 5, Output: 3, Extra: 4, Runs: 6}, got); diff != "" {
-		t.Error(diff)
 	}
 }

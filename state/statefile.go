@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 )
 
-// contents is the content of state.json. Its maps are replaced, never shared with a caller; the values in them are
+// contents is what is known of all rooms. Its maps are replaced, never shared with a caller; the values in them are
 // never changed in place.
 type contents struct {
 	containers map[string]string
@@ -22,7 +23,8 @@ type contents struct {
 	packages   map[string][]string
 	executions map[string]executions
 	roomOf     map[string]string // ID of an execution: its room; derived from executions
-	unknown    []member          // in the order of the file
+	unknown    []member          // of state.json, in the order of the file
+	changed    map[string]bool   // rooms whose rows are to be written
 }
 
 // member is a top-level key that this release does not know, with its value
@@ -43,6 +45,7 @@ func newContents() *contents {
 		packages:   map[string][]string{},
 		executions: map[string]executions{},
 		roomOf:     map[string]string{},
+		changed:    map[string]bool{},
 	}
 }
 
@@ -105,6 +108,7 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 	switch key {
 	case "containers":
 		return decodeMap(dec, &c.containers)
+	// The keys from here to "executions" are those of releases before schema 10: see importTables.
 	case "sessions":
 		return decodeMap(dec, &c.sessions)
 	case "resets":
@@ -175,25 +179,57 @@ func decodeMembers[V any](dec *json.Decoder, into map[string]V) error {
 	return err
 }
 
-// snapshot returns a copy for writeTo that stays the same while the original changes.
-func (c *contents) snapshot() *contents {
-	copied := *c
-	copied.containers = cloneMap(c.containers)
-	copied.history = cloneMap(c.history)
-	copied.sessions = cloneMap(c.sessions)
-	copied.resets = cloneMap(c.resets)
-	copied.volumes = cloneMap(c.volumes)
-	copied.successors = cloneMap(c.successors)
-	copied.packages = cloneMap(c.packages)
-	copied.executions = cloneMap(c.executions)
-	copied.roomOf = nil // not written
-	return &copied
+// decodeExecutions reads those of an earlier release. It leaves out what is none.
+func (c *contents) decodeExecutions(dec *json.Decoder) error {
+	var all json.RawMessage
+	if err := dec.Decode(&all); err != nil {
+		return err
+	}
+	var rooms map[string]json.RawMessage
+	if json.Unmarshal(all, &rooms) != nil {
+		return nil
+	}
+	for room, list := range rooms {
+		var raws []json.RawMessage
+		if room != "" && json.Unmarshal(list, &raws) == nil {
+			c.setExecutions(room, asExecutions(raws))
+		}
+	}
+	return nil
 }
 
-func cloneMap[V any](m map[string]V) map[string]V {
-	out := make(map[string]V, len(m))
-	for k, v := range m {
-		out[k] = v
+// projection returns what state.json contains: containers and conversations, bounded, and the keys that are not ours. It
+// stays the same while the original changes.
+func (c *contents) projection() *contents {
+	return &contents{containers: maps.Clone(c.containers), history: maps.Clone(c.history), unknown: c.unknown}
+}
+
+// takeNewer takes over a state.json that is newer than these contents, which are from a snapshot. Turns that the file has
+// no space for stay. All sessions end: somebody may have ended them since, and they would know what was deleted.
+func (c *contents) takeNewer(file *contents) {
+	rooms := c.rooms()
+	maps.Copy(rooms, file.rooms())
+	for room := range rooms {
+		c.endSession(room)
+		put(c.containers, room, file.containers[room])
+		newest := file.history[room]
+		there := map[string]bool{}
+		for _, raw := range newest {
+			there[turnKey(raw)] = true
+		}
+		older := slices.DeleteFunc(slices.Clone(c.history[room]), func(raw json.RawMessage) bool { return there[turnKey(raw)] })
+		if delete(c.history, room); len(newest) > 0 {
+			c.history[room] = append(older, newest...).window()
+		}
+		c.changed[room] = true
 	}
-	return out
+}
+
+// turnKey identifies a turn in a list: by its event, or else by all of it.
+func turnKey(raw json.RawMessage) string {
+	var t Turn
+	if json.Unmarshal(raw, &t) == nil && t.key() != "" {
+		return t.key()
+	}
+	return string(raw)
 }

@@ -9,36 +9,17 @@ import (
 	"slices"
 )
 
-// writeTo writes the file: one line per room, turn and execution, rooms in order, so that a person can read it and two
-// versions can be compared.
+// fileHistory bounds the turns of a room in state.json, in bytes: the newest ones, at least one.
+const fileHistory = 64 << 10
+
+// writeTo writes the file: one line per room and turn, rooms in order, so that a person can read it and two versions can
+// be compared.
 func (c *contents) writeTo(w io.Writer) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	buf.WriteString("{\n  \"containers\": ")
 	writeObject(buf, c.containers, func(name string) { buf.Write(encodeJSON(name)) })
 	buf.WriteString(",\n  \"history\": ")
-	writeObject(buf, c.history, func(ts turns) { writeList(buf, ts) })
-	buf.WriteString(",\n  \"sessions\": ")
-	writeObject(buf, c.sessions, func(id string) { buf.Write(encodeJSON(id)) })
-	if len(c.resets) > 0 {
-		buf.WriteString(",\n  \"resets\": ")
-		writeObject(buf, c.resets, func(token string) { buf.Write(encodeJSON(token)) })
-	}
-	if len(c.volumes) > 0 {
-		buf.WriteString(",\n  \"volumes\": ")
-		writeObject(buf, c.volumes, func(room string) { buf.Write(encodeJSON(room)) })
-	}
-	if len(c.successors) > 0 {
-		buf.WriteString(",\n  \"successors\": ")
-		writeObject(buf, c.successors, func(room string) { buf.Write(encodeJSON(room)) })
-	}
-	if len(c.packages) > 0 {
-		buf.WriteString(",\n  \"packages\": ")
-		writeObject(buf, c.packages, func(names []string) { buf.Write(encodeJSON(names)) })
-	}
-	if len(c.executions) > 0 {
-		buf.WriteString(",\n  \"executions\": ")
-		writeObject(buf, c.executions, func(es executions) { es.writeTo(buf) })
-	}
+	writeObject(buf, c.history, func(ts turns) { writeList(buf, ts.newest(fileHistory)) })
 	for _, m := range c.unknown {
 		buf.WriteString(",\n  ")
 		buf.Write(encodeJSON(m.key))
@@ -47,6 +28,15 @@ func (c *contents) writeTo(w io.Writer) error {
 	}
 	buf.WriteString("\n}\n")
 	return buf.Flush()
+}
+
+// newest returns the newest turns that fit in limit bytes, at least one.
+func (ts turns) newest(limit int) turns {
+	from := len(ts)
+	for size := 0; from > 0 && (from == len(ts) || size+len(ts[from-1]) <= limit); from-- {
+		size += len(ts[from-1])
+	}
+	return ts[from:]
 }
 
 func writeObject[V any](buf *bufio.Writer, m map[string]V, value func(V)) {

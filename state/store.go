@@ -11,22 +11,29 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Store is state.json: each room's container, conversation, agent session and executions. All methods can be called
-// from any goroutine. A method that changes something returns when the change is on disk; changes that arrive during a
-// write share the next one. If a write fails (disk full, read-only), the error has a sentence, the change stays in
-// memory, and the next write includes it.
+// Store is what is known of each room: its container, conversation, agent session and executions. It is the table room
+// of the journal; state.json shows containers and conversations to people, and brings them back if the journal is lost. All
+// methods can be called from any goroutine. A method that changes something returns when the change is in the journal;
+// changes that arrive during a transaction share the next one, and the file follows in the background. If a save fails
+// (disk full, read-only), the error has a sentence, the change stays in memory, and the next save includes it.
 type Store struct {
-	path    string
+	journal *Journal
+	path    string // of state.json
 	log     zerolog.Logger
 	corrupt string // where a file that did not parse was moved
 
-	writing chan struct{} // holds one token: whoever takes it writes
+	writing chan struct{} // holds one token: whoever takes it saves
+	stale   chan struct{} // holds one token while state.json is to be written
+	closing chan struct{}
+	ended   sync.Once
+	keeper  sync.WaitGroup
 
 	mu       sync.Mutex
 	now      *contents
-	changed  uint64 // counts changes
-	saved    uint64 // the change up to which the file is written
-	attempts uint64 // counts writes that have started
+	shown    bool   // something that state.json shows has changed since the last save
+	dirty    uint64 // counts changes
+	saved    uint64 // the change up to which they are saved
+	attempts uint64 // counts saves that have started
 	lastErr  error  // of the newest attempt
 }
 
@@ -46,12 +53,12 @@ func (s *Store) Containers() map[string]string {
 
 // SetContainer sets the room's container.
 func (s *Store) SetContainer(ctx context.Context, room, name string) error {
-	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, name) })
+	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, name) }, room)
 }
 
 // DropContainer removes the room's container; its history and session stay.
 func (s *Store) DropContainer(ctx context.Context, room string) error {
-	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, "") })
+	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, "") }, room)
 }
 
 // Session returns the ID of the agent's session in the room, "" if it has none.
@@ -63,7 +70,7 @@ func (s *Store) Session(room string) string {
 
 // SetSession stores the agent's session of the room; "" removes it.
 func (s *Store) SetSession(ctx context.Context, room, id string) error {
-	return s.update(ctx, func(c *contents) bool { return put(c.sessions, room, id) })
+	return s.update(ctx, func(c *contents) bool { return put(c.sessions, room, id) }, room)
 }
 
 // EndSession removes the agent's session of the room for somebody who wants a new one. A task that began earlier sees that
@@ -72,7 +79,7 @@ func (s *Store) EndSession(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool {
 		c.endSession(room)
 		return true
-	})
+	}, room)
 }
 
 func (c *contents) endSession(room string) {
@@ -123,7 +130,7 @@ func (s *Store) AppendHistory(ctx context.Context, room string, more ...Turn) er
 			c.history[room] = ts
 		}
 		return changed
-	})
+	}, room)
 }
 
 // SetHistory replaces the room's history; without turns the room has none.
@@ -136,19 +143,7 @@ func (s *Store) SetHistory(ctx context.Context, room string, all []Turn) error {
 		}
 		c.history[room], _ = turns(nil).with(all)
 		return true
-	})
-}
-
-// RestoreHistory sets the history of a room that has none, from HistoryFrom after a state.json that did not parse. A
-// room that has one keeps it.
-func (s *Store) RestoreHistory(ctx context.Context, room string, all []Turn) error {
-	return s.update(ctx, func(c *contents) bool {
-		if len(c.history[room]) > 0 || len(all) == 0 {
-			return false
-		}
-		c.history[room], _ = turns(nil).with(all)
-		return true
-	})
+	}, room)
 }
 
 // MoveRoom moves volumes, history, session and executions of a room to its successor (m.room.tombstone); the content of
@@ -185,10 +180,10 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 			c.history[to] = joined.unique().window()
 		}
 		return true
-	})
+	}, from, to)
 }
 
-// Rooms returns every room in the file, in order.
+// Rooms returns every room that is known, in order.
 func (s *Store) Rooms() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +198,7 @@ func (s *Store) Rooms() []string {
 }
 
 // Corrupt returns the path to which a state.json that did not parse was moved when the store was opened, "" if there
-// was none.
+// was none or the journal had all of it.
 func (s *Store) Corrupt() string { return s.corrupt }
 
 // put sets a key, or removes it for "", and reports whether that was a change.

@@ -47,8 +47,7 @@ func OpenTranscripts(dir string, log zerolog.Logger) (*Transcripts, error) {
 }
 
 // Begin records that a task starts; the line is on disk when it returns. text is the user's request. If there is
-// already such a line, it writes nothing, unless that was more than 4 MiB ago: then there are two begin lines, which
-// HistoryFrom treats as one.
+// already such a line, it writes nothing, unless that was more than 4 MiB ago: then there are two begin lines.
 func (t *Transcripts) Begin(room, event, text string) error {
 	return t.once(room, Line{Kind: KindBegin, Event: event, Text: text})
 }

@@ -168,8 +168,8 @@ func TestTranscriptSearch(t *testing.T) {
 	must(t, tr.Begin("box", "$1", "task"))
 	lines, _, err := tr.Load("box")
 	must(t, err)
-	if diff := cmp.Diff([]Turn{{"user", "task", "$1"}}, HistoryFrom(lines)); diff != "" || lines[len(lines)-1].Kind != KindBegin {
-		t.Error(diff)
+	if lines[len(lines)-1].Kind != KindBegin {
+		t.Error("no begin line")
 	}
 }
 
@@ -184,35 +184,6 @@ func TestTranscriptSkipsForeignLines(t *testing.T) {
 	}
 	if ended, err := tr.HasEnd("box", "$1"); !ended || err != nil {
 		t.Errorf("%v, %v", ended, err)
-	}
-}
-
-func TestHistoryFrom(t *testing.T) {
-	lines := []Line{
-		{Kind: KindBegin, Event: "$1", Text: "task one"},
-		{Kind: KindUser, Event: "$1", Text: "task one"},
-		{Kind: KindTool, Event: "$1", Tool: "shell", Text: "ls"},
-		{Kind: KindBegin, Event: "$1", Text: "task one"},
-		{Kind: KindAssistant, Event: "$1", Text: "half"},
-		{Kind: KindAssistant, Event: "$1", Text: "done"},
-		{Kind: KindEnd, Event: "$1", Outcome: "completed"},
-		{Kind: KindUser, Text: "an aside"},
-		{Kind: KindUser, Text: "an aside"},
-		{Kind: KindBegin, Event: "$2", Text: "task two"},
-	}
-	want := []Turn{
-		{"user", "task one", "$1"}, {"assistant", "done", "$1"},
-		{"user", "an aside", ""}, {"user", "an aside", ""}, {"user", "task two", "$2"},
-	}
-	if diff := cmp.Diff(want, HistoryFrom(lines)); diff != "" {
-		t.Error(diff)
-	}
-	var many []Line
-	for i := range 200 {
-		many = append(many, Line{Kind: KindUser, Event: fmt.Sprint("$", i), Text: "x"})
-	}
-	if got := HistoryFrom(many); len(got) != MaxTurns || got[MaxTurns-1].Event != "$199" {
-		t.Errorf("%d turns", len(got))
 	}
 }
 
@@ -233,9 +204,6 @@ func FuzzTranscript(f *testing.F) {
 		must(t, err)
 		if count < len(lines)+bad {
 			t.Errorf("%d lines are searched, %d are read", count, len(lines)+bad)
-		}
-		if len(HistoryFrom(lines)) > MaxTurns {
-			t.Error("too much history")
 		}
 		again := Line{Kind: KindNote, Text: string(data), Tool: string(data)}.encode()
 		if lines, torn, bad := parseLines(again); len(again) > maxLine || len(lines) != 1 || torn+bad > 0 {

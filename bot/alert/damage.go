@@ -2,24 +2,26 @@ package alert
 
 import (
 	"fmt"
-	"strings"
 
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
-// Salvaged says what was saved from a damaged journal and what not.
-func Salvaged(s *state.Salvage) string {
-	parts := []string{fmt.Sprintf("⚠️ My journal was damaged, as by a failing disk. I wrote a new one with %s, %s and %s, and kept the damaged file as %s.",
-		count(s.Events, "event"), count(s.Tasks, "unfinished task"), count(s.Messages, "unsent message"), text.Code(s.From))}
-	if s.Whole() {
-		return parts[0] + " Nothing was lost. Please check the disk."
+// Restored says what took the place of a damaged journal, and what may be lost.
+func Restored(r *state.Restored) string {
+	if r.From == "" {
+		return "⚠️ I found no journal, only `state.json`, and restored rooms and conversations from it. Unfinished tasks, open questions and what programs " +
+			"sent over HTTP are lost: if I do not answer a message, send it again."
 	}
-	parts = append(parts, fmt.Sprintf("%d of %s could not be read. Messages from shortly before may be lost: if I do not answer one, send it again.", s.LostPages, count(s.Pages, "page")))
-	if !s.Token {
-		parts = append(parts, "I also lost my place in the homeserver's event stream, so messages sent while I was down may be missing.")
+	said := "⚠️ My journal was damaged, as by a failing disk. "
+	if r.At.IsZero() {
+		said += "I had no copy of it, so I started a new one and read the rooms again. Unfinished tasks, open questions and what programs sent over HTTP may be lost: " +
+			"if I do not answer a message, send it again."
+	} else {
+		said += fmt.Sprintf("I restored my copy from %s and read everything since then from the homeserver again: nothing is done twice. "+
+			"Tasks and answers that programs sent over HTTP since then may be lost.", r.At.UTC().Format("2 January 2006, 15:04 MST"))
 	}
-	return strings.Join(append(parts, "Please check the disk."), " ")
+	return said + " I kept the damaged file as " + text.Code(r.From) + ". Please check the disk."
 }
 
 // KeysReplaced says that the keys were in a damaged file. renewed reports whether the bot
@@ -33,12 +35,4 @@ func KeysReplaced(file string, renewed bool) string {
 			"I trust the cross-signing identities that the homeserver names now, as if I saw them for the first time."
 	}
 	return said + " Please check the disk."
-}
-
-// count formats a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -3,18 +3,18 @@ package alert
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"matrix-tui/state"
 )
 
-func TestSalvaged(t *testing.T) {
-	whole := state.Salvage{From: "journal.db.corrupt-1", Pages: 9, Token: true, Events: 1, Tasks: 2}
-	if got := Salvaged(&whole); !strings.Contains(got, "1 event, 2 unfinished tasks and 0 unsent messages") || !strings.Contains(got, "Nothing was lost") {
+func TestRestored(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	if got := Restored(&state.Restored{From: "journal.db.corrupt-1", At: at}); !strings.Contains(got, "my copy from 4 March 2026, 05:06 UTC") ||
+		!strings.Contains(got, "over HTTP since then may be lost") || !strings.Contains(got, "journal.db.corrupt-1") {
 		t.Error(got)
 	}
-	part := whole
-	part.LostPages, part.Token = 3, false
-	if got := Salvaged(&part); !strings.Contains(got, "3 of 9 pages could not be read") || !strings.Contains(got, "lost my place") || strings.Contains(got, "Nothing was lost") {
+	if got := Restored(&state.Restored{From: "journal.db.corrupt-1"}); !strings.Contains(got, "no copy of it") || !strings.Contains(got, "send it again") {
 		t.Error(got)
 	}
 	if got := KeysReplaced("crypto.db.corrupt-1", false); !strings.Contains(got, "until MATRIX_ACCESS_TOKEN") {

@@ -15,10 +15,10 @@ import (
 )
 
 // oldJournal is a journal written by an earlier release, dumped as SQL; most of it happens in oldRoom.
-const oldJournal, oldRoom = "../../state/testdata/journal2.sql", "!den:here"
+const oldJournal, oldRoom = "../../state/testdata/journal8.sql", "!den:here"
 
 // oldSaid are the texts of the messages in such a journal, by their events.
-var oldSaid = regexp.MustCompile(`"event_id":"(\$[a-z]+)","type":"m\.room\.message".*"body":"([^"]*)"`)
+var oldSaid = regexp.MustCompile(`'(\$[a-z]+)','@ann:here','m\.room\.message',.*"body":"([^"]*)"`)
 
 // doOldJournal replaces the bot's journal with one written by an earlier release, as if that had run here: its room is
 // ROOM, and its messages are those with the same text that USER has sent there. Entries without such a message are left
@@ -49,7 +49,7 @@ func doOldJournal(ctx context.Context, sc *script, _ bool, args []string) error 
 		}
 		names = append(names, `"`+m[1]+`"`, `"`+said.Event+`"`, `'`+m[1]+`'`, `'`+said.Event+`'`, key(oldRoom, m[1]), key(room, said.Event))
 		if m[1] == "$context" {
-			names = append(names, `"$root"`, `"`+said.Event+`"`)
+			names = append(names, `"$root"`, `"`+said.Event+`"`, `'$root'`, `'`+said.Event+`'`)
 		}
 		events, keys = append(events, said.Event), append(keys, key(room, said.Event))
 	}
@@ -57,7 +57,6 @@ func doOldJournal(ctx context.Context, sc *script, _ bool, args []string) error 
 		return errors.New("nothing of the journal was said")
 	}
 	dump = strings.NewReplacer(names...).Replace(dump)
-	dump = regexp.MustCompile(`"deadline":"2[^"]*"`).ReplaceAllLiteralString(dump, `"deadline":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)+`"`)
 
 	path := filepath.Join(sc.state(), "journal.db")
 	var token string
@@ -79,8 +78,11 @@ func doOldJournal(ctx context.Context, sc *script, _ bool, args []string) error 
 		}{
 			{dump, nil},
 			{"UPDATE meta SET value = ? WHERE key = 'next_batch'", []any{token}},
-			{"DELETE FROM inbound WHERE event NOT IN (" + marks + ")", events},
-			{"DELETE FROM outbound WHERE txn LIKE '%-%' AND substr(txn, 1, 20) NOT IN (" + marks + ")", keys},
+			{"UPDATE task SET question_deadline = ? WHERE question_deadline > 0", []any{time.Now().Add(time.Hour).UnixNano()}},
+			{"DELETE FROM gap", nil},
+			{"DELETE FROM event WHERE event NOT IN (" + marks + ")", events},
+			{"DELETE FROM task WHERE event NOT IN (" + marks + ")", events},
+			{"DELETE FROM message WHERE txn LIKE '%-%' AND substr(txn, 1, 20) NOT IN (" + marks + ")", keys},
 		} {
 			if _, err := db.ExecContext(ctx, step.do, step.args...); err != nil {
 				return fmt.Errorf("make the old journal: %w", err)

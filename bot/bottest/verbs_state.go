@@ -2,7 +2,9 @@ package bottest
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,7 +46,39 @@ func doExecution(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// stateValue returns a value of state.json by a path such as .history[den][0].content; a room's name in brackets stands
+// addRooms adds what only the journal has: .sessions[ROOM], .packages[ROOM] and .executions[ROOM].
+func (sc *script) addRooms(v any) error {
+	all, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	return inDatabase(filepath.Join(sc.state(), "journal.db"), func(db *sql.DB) error {
+		rows, err := db.Query("SELECT room, session, packages, executions FROM room")
+		if err != nil {
+			return fmt.Errorf("read journal: %w", err)
+		}
+		defer rows.Close()
+		sessions, packages, executions := map[string]any{}, map[string]any{}, map[string]any{}
+		for rows.Next() {
+			var room, session, names, list string
+			var p, e any
+			if err := rows.Scan(&room, &session, &names, &list); err != nil {
+				return err
+			}
+			if err := errors.Join(json.Unmarshal([]byte(names), &p), json.Unmarshal([]byte(list), &e)); err != nil {
+				return err
+			}
+			if session != "" {
+				sessions[room] = session
+			}
+			packages[room], executions[room] = p, e
+		}
+		all["sessions"], all["packages"], all["executions"] = sessions, packages, executions
+		return rows.Err()
+	})
+}
+
+// stateValue returns a value of state.json or of the journal's rooms by a path such as .history[den][0].content; a room's name in brackets stands
 // for its ID. A string is returned as it is, anything else as JSON; a missing value is "".
 func (sc *script) stateValue(path string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(sc.state(), "state.json"))
@@ -54,6 +88,9 @@ func (sc *script) stateValue(path string) (string, error) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
 		return "", fmt.Errorf("read state: %w", err)
+	}
+	if err := sc.addRooms(v); err != nil {
+		return "", err
 	}
 	ids := map[string]string{}
 	for name, r := range sc.rooms {

@@ -32,10 +32,11 @@ func TestLow(t *testing.T) {
 }
 
 func TestSayLargest(t *testing.T) {
-	store, err := state.OpenStore(t.TempDir(), zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), t.TempDir(), zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	ctx := t.Context()
 	for _, room := range []string{"!a:x", "!b:x", "!c:x", "!d:x", "!old:x"} {
 		if err := store.SetContainer(ctx, room, "sandbox-"+room[1:2]); err != nil {

@@ -18,10 +18,11 @@ import (
 func newMemory(t testing.TB) *Memory {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	return New(dir, store, zerolog.Nop(), "bots-own-key")
 }
 

@@ -27,8 +27,9 @@ func TestNeededSessions(t *testing.T) {
 	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
 	must(err)
 	defer journal.Close()
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	store, err := state.OpenStore(ctx, journal, zerolog.Nop())
 	must(err)
+	defer store.Close()
 	env := &Env{Deps: &Deps{Journal: journal, Store: store}, ID: "!den:x"}
 	check := func(want ...string) {
 		t.Helper()

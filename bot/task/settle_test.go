@@ -30,10 +30,11 @@ func TestKeepSession(t *testing.T) {
 		{"it is there already", nil, set("own"), "own"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store, err := state.OpenStore(t.TempDir(), zerolog.Nop())
+			journal, store, err := state.Open(t.Context(), t.TempDir(), zerolog.Nop())
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 			do := func(change func(*state.Store) error) {
 				if change == nil {
 					return

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,15 +21,11 @@ const answerTime = 24 * time.Hour
 
 // fillWaiting gives the bot, which must not be running, a waiting question in each room.
 func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
-	store, err := state.OpenStore(s.StateDir(), zerolog.Nop())
+	journal, store, err := state.Open(ctx, s.StateDir(), zerolog.Nop())
 	if err != nil {
 		return err
 	}
-	journal, err := state.OpenJournal(ctx, filepath.Join(s.StateDir(), "journal.db"), zerolog.Nop())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, journal.Close(), store.Flush(ctx)) }()
+	defer func() { err = errors.Join(err, store.Close(), journal.Close()) }()
 	var group errgroup.Group // at once, so that they share a write
 	for i, room := range rooms {
 		w, err := s.waitingTask(room, i)

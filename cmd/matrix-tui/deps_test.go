@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"agent/agenttest":     {},
 	"agent/gemini":        {},
 	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
-	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
+	"bot/alert":           {"bot/text", "state"}, // from state, only what was restored
 	"bot/api":             {"bot", "state/execution"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
 	"bot/crash":           {},
@@ -64,7 +64,7 @@ var arrows = map[string][]string{
 	"sandbox/boxinit":     {},
 	"sandbox/gateway":     {"agent/gemini"},
 	"sandbox/sandboxtest": {"sandbox"},
-	"state":               {"state/pages"},
+	"state":               {},
 	"state/archive":       {},
 	"state/clean":         {},
 	"state/damage":        {},

@@ -21,10 +21,11 @@ func TestUninstallFindsContainers(t *testing.T) {
 		}
 		return out
 	}
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	said := state.Turn{Role: "user", Content: "sandbox-theirs-12345678", Event: "$1"}
 	if err := store.AppendHistory(t.Context(), "!a:x", said); err != nil {
 		t.Fatal(err)

@@ -33,10 +33,11 @@ type rooms struct {
 func open(t testing.TB) *rooms {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	r := &rooms{dir: dir, memory: recall.New(dir, store, zerolog.Nop(), "the-bots-own-key"), dirs: map[string]string{}}
 	r.door = gateway.New(gateway.Config{Dir: t.TempDir(), Upstream: &url.URL{}, Log: zerolog.Nop()})
 	r.door.Mount("/memory", Handler(r.memory, zerolog.Nop()))

@@ -65,10 +65,11 @@ func Write(t *testing.T, path, text string) string {
 func KeepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	t.Helper()
 	ctx := t.Context()
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(ctx, dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	for room, name := range map[string]string{"!a:x": "sandbox-a", "!b:x": "sandbox-b", "!c:x": "sandbox-c"} {
 		if err := store.SetContainer(ctx, room, name); err != nil {
 			t.Fatal(err)
@@ -77,15 +78,6 @@ func KeepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	if err := store.AppendHistory(ctx, "!d:x", state.Turn{Role: "user", Content: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := journal.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local) }
 	put := func(room, id, text string, minute int, to state.TaskState, asked int) {
 		t.Helper()

@@ -200,7 +200,7 @@ func checkState(dir string) finding {
 	}
 	for _, name := range []string{"journal.db", "crypto.db"} {
 		if damage.Marked(filepath.Join(dir, name)) {
-			return bad("state folder %s: %s is damaged: restart the bot, which saves what can be read and replaces it, and check the disk", dir, name)
+			return bad("state folder %s: %s is damaged: restart the bot, which replaces it, and check the disk", dir, name)
 		}
 	}
 	free, err := alert.FreeSpace(dir)

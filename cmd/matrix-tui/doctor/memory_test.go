@@ -29,10 +29,11 @@ func TestCheckIndexes(t *testing.T) {
 	for _, room := range []string{"!a:x", "!b:x"} {
 		noted(t, dir, 0, "add", "-room", room, "The otter is called "+clitest.Hidden+".")
 	}
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	if err := store.SetContainer(t.Context(), "!b:x", "sandbox-b"); err != nil {
 		t.Fatal(err)
 	}

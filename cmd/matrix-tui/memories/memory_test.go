@@ -158,10 +158,11 @@ func TestMemoryReindex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)

@@ -191,10 +191,12 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 	if err != nil {
 		return err
 	}
-	store, err := state.OpenStore(dir, zerolog.Nop())
+	journal, store, err := state.Open(ctx, dir, zerolog.Nop())
 	if err != nil {
 		return err
 	}
+	defer cli.Closing(&err, journal.Close)
+	defer cli.Closing(&err, store.Close)
 	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
 	if err != nil {
 		return err

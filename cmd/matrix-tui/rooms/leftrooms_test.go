@@ -12,10 +12,11 @@ import (
 )
 
 func TestFindLeft(t *testing.T) {
-	store, err := state.OpenStore(t.TempDir(), zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), t.TempDir(), zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	ctx := t.Context()
 	for room, name := range map[string]string{"!joined:x": "sandbox-j", "!left:x": "sandbox-l", "!old:x": "sandbox-o", "!older:x": "sandbox-p"} {
 		if err := store.SetContainer(ctx, room, name); err != nil {

@@ -54,10 +54,11 @@ ROOM  NAME         CONTAINER  STATE    AGENT  QUESTIONS                 LAST TAS
 
 // The space is that of the room's container and volumes, which may be labelled with the room that it replaces.
 func TestRoomsSpace(t *testing.T) {
-	store, err := state.OpenStore(t.TempDir(), zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), t.TempDir(), zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	for room, name := range map[string]string{"!old:x": "sandbox-o", "!empty:x": "sandbox-e"} {
 		if err := store.SetContainer(t.Context(), room, name); err != nil {
 			t.Fatal(err)

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/rs/zerolog"
 
@@ -48,14 +47,10 @@ func openParts(ctx context.Context, cfg *settings.Config, log zerolog.Logger) (p
 		}
 	}()
 	dir := string(cfg.StateDir)
-	if parts.Store, err = state.OpenStore(dir, log); err != nil {
+	if parts.Journal, parts.Store, err = state.Open(ctx, dir, log); err != nil {
 		return parts, nil, err
 	}
-	opened = append(opened, func() error { return cli.WithGrace(ctx, parts.Store.Flush) })
-	if parts.Journal, err = state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), log); err != nil {
-		return parts, nil, err
-	}
-	opened = append(opened, parts.Journal.Close)
+	opened = append(opened, parts.Journal.Close, parts.Store.Close)
 	if parts.Transcripts, err = state.OpenTranscripts(dir, log); err != nil {
 		return parts, nil, err
 	}

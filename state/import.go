@@ -1,0 +1,59 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// oldestSchema is the oldest version that importTables reads. Delete this file, and its test with testdata/journal8.sql,
+// two releases after the first one with schema 10.
+const oldestSchema = 8
+
+// importTables replaces the tables of schema 8 or 9 by those of this release and copies their rows: the columns that
+// both have. New columns get their defaults.
+func importTables(ctx context.Context, tx *sql.Tx) error {
+	const list = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+	indexes, err := queryAll(ctx, tx, scanText, list, "index")
+	if err != nil {
+		return err
+	}
+	tables, err := queryAll(ctx, tx, scanText, list, "table")
+	if err != nil {
+		return err
+	}
+	var first, last []string
+	for _, name := range indexes {
+		first = append(first, "DROP INDEX "+name)
+	}
+	for _, name := range tables {
+		first = append(first, fmt.Sprintf("ALTER TABLE %s RENAME TO old_%[1]s", name))
+		last = append(last, fmt.Sprintf("DELETE FROM sqlite_sequence WHERE name = '%s'", name),
+			fmt.Sprintf("UPDATE sqlite_sequence SET name = '%s' WHERE name = 'old_%[1]s'", name), "DROP TABLE old_"+name)
+	}
+	if err := execAll(ctx, tx, append(first, schema)...); err != nil {
+		return err
+	}
+	for _, name := range tables {
+		columns, err := queryAll(ctx, tx, scanText, `SELECT name FROM pragma_table_info(?1)
+			WHERE name IN (SELECT name FROM pragma_table_info('old_' || ?1))`, name)
+		if err != nil {
+			return err
+		}
+		both := strings.Join(columns, ", ")
+		if err := execAll(ctx, tx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %[2]s FROM old_%[1]s", name, both)); err != nil {
+			return fmt.Errorf("import %s: %w", name, err)
+		}
+	}
+	return execAll(ctx, tx, last...)
+}
+
+func execAll(ctx context.Context, tx *sql.Tx, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package state
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+)
+
+// oldJournal writes a journal of schema 8 to path, as commit f0f53334 did, and adds statements.
+func oldJournal(t *testing.T, path string, more ...string) {
+	t.Helper()
+	dump, err := os.ReadFile("testdata/journal8.sql")
+	must(t, err)
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	defer db.Close()
+	for _, statement := range append([]string{"PRAGMA journal_mode = WAL", string(dump)}, more...) {
+		_, err := db.Exec(statement)
+		must(t, err)
+	}
+}
+
+// An imported journal keeps its content and has the same tables as a new one.
+func TestImport(t *testing.T) {
+	for name, more := range map[string][]string{
+		"schema 8": nil,
+		"schema 9": {"CREATE INDEX task_thread ON task (room, thread) WHERE thread <> ''", "DROP INDEX event_edit",
+			"CREATE INDEX event_edits ON event (room, relates_to) WHERE rel_type = 'm.replace'", "PRAGMA user_version = 9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			oldJournal(t, path, more...)
+			before := rowsOf(t, &Journal{db: must1(sql.Open("sqlite", path))(t)})
+			_, err := ReadJournal(ctx, path) // reading changes nothing
+			wantSentence(t, err, "start this release once")
+			if !errors.Is(err, ErrOlder) {
+				t.Error(err)
+			}
+			for range 2 { // the second time there is nothing to import
+				j := openJournal(t, path)
+				if diff := cmp.Diff(tables(t, newJournal(t)), tables(t, j)); diff != "" {
+					t.Error("differs from a new journal:", diff)
+				}
+				if diff := cmp.Diff(before, rowsOf(t, j)); diff != "" || j.Corrupt() != "" {
+					t.Error(j.Corrupt(), diff)
+				}
+				must(t, j.db.Close())
+			}
+			j := openJournal(t, path)
+			commit(t, j, "s43", anEvent("!den:here", "$new", Pending))
+			if e, err := j.Event(ctx, "!den:here", "$new"); err != nil || e.Seq != 51 { // after the gap
+				t.Errorf("%d, %v", e.Seq, err)
+			}
+			if task, err := j.NextTask(ctx, "!den:here"); err != nil || task.Event != "$running" || len(task.Said) != 1 {
+				t.Errorf("%+v, %v", task, err)
+			}
+			if asked, err := j.Waiting(ctx); err != nil || len(asked) != 3 {
+				t.Errorf("%v, %v", keys(asked), err)
+			}
+		})
+	}
+}
+
+// tables returns what a journal consists of.
+func tables(t *testing.T, j *Journal) []string {
+	t.Helper()
+	all, err := queryAll(ctx, j.db, scanText, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+	must(t, err)
+	return all
+}
+
+// must1 returns a value, and fails the test if there is an error instead.
+func must1[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T { t.Helper(); must(t, err); return value }
+}
+
+// A journal that is too old stays as it is.
+func TestJournalTooOld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	oldJournal(t, path, "PRAGMA user_version = 7", "PRAGMA wal_checkpoint(TRUNCATE)")
+	before := readFiles(t, path, "")
+	_, err := OpenJournal(ctx, path, zerolog.Nop())
+	wantSentence(t, err, "too old for this release")
+	if !errors.Is(err, ErrOlder) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(before, readFiles(t, path, "")); diff != "" {
+		t.Error("changed")
+	}
+}
+
+// If there is no space for the new tables, the journal stays unchanged.
+func TestImportOnFullDisk(t *testing.T) {
+	for name, left := range map[string]int64{"nothing left": 0, "too little for the indexes": 60 << 10} {
+		t.Run(name, func(t *testing.T) {
+			dir := smallDisk(t, "1m")
+			path := filepath.Join(dir, "journal.db")
+			oldJournal(t, path)
+			free := fill(t, dir)
+			ballast := filepath.Join(dir, "ballast")
+			info, err := os.Stat(ballast)
+			must(t, err)
+			must(t, os.Truncate(ballast, info.Size()-left))
+			_, err = OpenJournal(ctx, path, zerolog.Nop())
+			wantSentence(t, err, "no space left in "+dir)
+
+			free()
+			if _, err := ReadJournal(ctx, path); !errors.Is(err, ErrOlder) {
+				t.Errorf("half an import: %v", err)
+			}
+			j := openJournal(t, path)
+			if token, err := j.NextBatch(ctx); token != "s42" || err != nil || j.Corrupt() != "" {
+				t.Errorf("token %q, %v, moved to %q", token, err, j.Corrupt())
+			}
+		})
+	}
+}

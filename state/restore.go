@@ -1,0 +1,192 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"matrix-tui/state/damage"
+	"matrix-tui/state/event"
+)
+
+// A damaged journal is replaced by its newest snapshot, in steps that a crash may interrupt anywhere:
+//
+//  1. Whoever meets the damage writes the marker and ends the process.
+//  2. The next start copies the newest snapshot that is sound to journal.db.new. Without one, that becomes a new journal.
+//  3. It moves the damaged file and its WAL aside, removes the marker, and puts the new file in their place.
+//
+// While the marker exists the journal is not opened. What the snapshot lacks comes again from the homeserver, because the
+// sync token is as old; our own messages are in it, too, and show what is done: see Answered.
+
+// Restored says what took the place of a damaged or lost journal. It is stored in the new one until ForgetRestored.
+type Restored struct {
+	From string    `json:"from"` // name of the damaged file; "" if there was none, only a state.json
+	At   time.Time `json:"at"`   // time of the snapshot; zero if there was none
+}
+
+const restoredKey = "restored" // in the table meta
+
+// Restored returns what took the place of a damaged or lost journal, or nil if nothing did or that is reported.
+func (j *Journal) Restored(ctx context.Context) (*Restored, error) {
+	var text string
+	err := j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = ?", restoredKey).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	r := &Restored{}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), r)
+	}
+	if err != nil {
+		return nil, j.failed("read what was restored", err)
+	}
+	return r, nil
+}
+
+func (j *Journal) noteRestored(ctx context.Context, r Restored) error {
+	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", restoredKey, string(encodeJSON(r)))
+	return j.failed("note what was restored", err)
+}
+
+// ForgetRestored records that the owners know what was restored.
+func (j *Journal) ForgetRestored(ctx context.Context) error {
+	_, err := j.db.ExecContext(ctx, "DELETE FROM meta WHERE key = ?", restoredKey)
+	return j.failed("forget what was restored", err)
+}
+
+// Decided stores that events were decided, for those that a restored journal does not
+// have: they may arrive again. They come before all others, and are kept as long as what
+// arrives now.
+func (j *Journal) Decided(ctx context.Context, room string, events ...string) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error {
+		for _, id := range events {
+			_, err := tx.ExecContext(ctx, `INSERT INTO event (seq, room, event, sender, type, time, raw, status, at, encryption)
+				SELECT min(0, ifnull(min(seq), 0)) - 1, ?1, ?2, '', ?3, 0, '', 4, max(?4, ifnull(max(at), 0)), '' FROM event WHERE true
+				ON CONFLICT DO NOTHING`, room, id, event.TypeLost, time.Now().UnixMilli())
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return j.failed("store decided events", err)
+}
+
+// noteDamage leaves the marker and reports to OnDamage if an error says that the journal
+// is damaged.
+func (j *Journal) noteDamage(err error) {
+	if !damage.Is(err) || j.readOnly {
+		return
+	}
+	j.damageOnce.Do(func() {
+		if marked := damage.Mark(j.path, err); marked != nil {
+			j.log.Error().Err(marked).Msg("cannot leave a marker at the damaged journal")
+		}
+		j.log.Error().Err(err).Str("journal", j.path).Msg("journal is damaged: the next start restores a snapshot")
+		if report := j.onDamage.Load(); report != nil {
+			(*report)(explain(fmt.Errorf("journal is damaged: %w", err), j.path))
+		}
+	})
+}
+
+// OnDamage sets the function that is called, once, when the journal turns out to be
+// damaged. The process must end then: the next start replaces the journal.
+func (j *Journal) OnDamage(report func(error)) { j.onDamage.Store(&report) }
+
+// finishRestore completes a replacement that a crash interrupted after the damaged file was moved.
+func (j *Journal) finishRestore() error {
+	if exists(j.newPath()) && !exists(j.path) && !damage.Marked(j.path) {
+		return j.putNew()
+	}
+	return removeDatabase(j.newPath()) // to be made again, or somebody has put another file in its place
+}
+
+// restore replaces a damaged journal.
+func (j *Journal) restore(ctx context.Context, why error) error {
+	if err := damage.Mark(j.path, why); err != nil {
+		return err
+	}
+	aside := damage.AsideName(j.path)
+	r := Restored{From: filepath.Base(aside)}
+	fresh := &Journal{path: j.newPath(), log: j.log}
+	for _, snapshot := range append(j.snapshots(), "") {
+		err := removeDatabase(fresh.path)
+		if err == nil && snapshot != "" {
+			r.At, err = copySnapshot(ctx, snapshot, fresh.path)
+		}
+		if err == nil {
+			err = fresh.open(ctx)
+		}
+		if err == nil {
+			break
+		}
+		if r.At = (time.Time{}); snapshot == "" {
+			return err
+		}
+		j.log.Warn().Err(err).Msg("cannot use a snapshot of the journal")
+	}
+	err := fresh.noteRestored(ctx, r)
+	if err = errors.Join(err, fresh.db.Close()); err != nil {
+		return fmt.Errorf("restore journal: %w", err)
+	}
+	if err := damage.MoveAside(j.path, aside); err != nil {
+		return err
+	}
+	j.corrupt = aside
+	j.log.Error().Str("moved_to", aside).Time("snapshot", r.At).Msg("journal was damaged: moved aside, going on with a snapshot")
+	return j.putNew()
+}
+
+// putNew puts the complete new file in the place of the journal.
+func (j *Journal) putNew() error {
+	if err := os.Rename(j.newPath(), j.path); err != nil {
+		return fmt.Errorf("replace damaged journal: %w", err)
+	}
+	return syncDir(filepath.Dir(j.path))
+}
+
+// copySnapshot copies a snapshot, checks the copy, and returns its time.
+func copySnapshot(ctx context.Context, from, to string) (at time.Time, err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return at, err
+	}
+	defer source.Close()
+	info, err := source.Stat()
+	if err != nil {
+		return at, err
+	}
+	into, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return at, err
+	}
+	_, err = io.Copy(into, source)
+	if err = errors.Join(err, into.Sync(), into.Close()); err != nil {
+		return at, fmt.Errorf("copy snapshot: %w", err)
+	}
+	return info.ModTime().UTC(), CheckDatabase(ctx, to)
+}
+
+func (j *Journal) newPath() string { return j.path + ".new" }
+
+// removeDatabase removes a database and its other files, if they exist.
+func removeDatabase(path string) error {
+	for _, end := range []string{"-wal", "-shm", ""} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove unfinished journal: %w", err)
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,261 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"matrix-tui/state/damage"
+)
+
+// A journal with random damage opens at the latest when it has met the damage once, with the rows of its snapshot.
+func TestRandomPagesOverwritten(t *testing.T) {
+	for _, clean := range []bool{true, false} {
+		for seed := range uint64(9) {
+			t.Run(fmt.Sprintf("clean=%v/%d", clean, seed), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "journal.db")
+				before := busyJournal(t, path, clean)
+				count := len(busy.files[clean][""]) / 4096
+				random := rand.New(rand.NewPCG(seed, 1))
+				var bad []int
+				for range 1 + random.IntN(6) {
+					bad = append(bad, 1+random.IntN(count))
+				}
+				if seed < 3 {
+					bad = []int{int(seed) + 1} // the header and the first roots
+				}
+				overwrite(t, path, random, bad...)
+				j := openJournal(t, path)
+				if j.Corrupt() == "" {
+					reported := make(chan error, 1)
+					j.OnDamage(func(err error) { reported <- err })
+					err := use(j)
+					if err == nil {
+						return // the damage is where nobody looks
+					}
+					if !damage.Is(err) || !damage.Marked(path) {
+						t.Fatalf("the damage leaves no marker: %v", err)
+					}
+					wantSentence(t, <-reported, "is damaged")
+					must(t, j.Close())
+					j = openJournal(t, path)
+				}
+				checkRestored(t, j, before)
+			})
+		}
+	}
+}
+
+// checkRestored checks a restored journal against the rows of the snapshot.
+func checkRestored(t *testing.T, j *Journal, before map[string]string) {
+	t.Helper()
+	if j.Corrupt() == "" || damage.Marked(j.path) {
+		t.Fatal("the journal was not replaced")
+	}
+	report, err := j.Restored(ctx)
+	must(t, err)
+	if report == nil || filepath.Base(j.Corrupt()) != report.From || report.At.IsZero() {
+		t.Fatalf("report %+v, moved to %s", report, j.Corrupt())
+	}
+	after := rowsOf(t, j)
+	delete(after, "meta "+restoredKey)
+	if diff := gocmp.Diff(before, after); diff != "" {
+		t.Error(diff)
+	}
+	must(t, damage.Check(ctx, j.db))
+	must(t, use(j))
+	must(t, j.ForgetRestored(ctx))
+	if report, err := j.Restored(ctx); report != nil || err != nil {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// Of two snapshots the newest one that is sound counts. Without one, the journal is new.
+func TestSnapshotThatCounts(t *testing.T) {
+	write := func(path string, data []byte) { must(t, os.WriteFile(path, data, 0o600)) }
+	for name, spoil := range map[string]func(newest string){
+		"newest":           func(string) {},
+		"older":            func(newest string) { write(newest, []byte("no database")) },
+		"of a newer bot":   func(newest string) { newerJournal(t, newest) },
+		"cut while moved":  func(newest string) { must(t, os.Remove(newest)) },
+		"none that counts": func(newest string) { write(newest, []byte("none")); must(t, os.Remove(newest+"-old")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			before := busyJournal(t, path, true)
+			write(path+".snapshot-old", busy.files[true][""])
+			spoil(path + ".snapshot")
+			must(t, damage.Mark(path, errors.New("test")))
+			j := openJournal(t, path)
+			if name != "none that counts" {
+				checkRestored(t, j, before)
+				return
+			}
+			report, err := j.Restored(ctx)
+			must(t, err)
+			if token, err := j.NextBatch(ctx); report == nil || !report.At.IsZero() || token != "" || err != nil {
+				t.Errorf("%+v, token %q, %v", report, token, err)
+			}
+			must(t, use(j))
+		})
+	}
+}
+
+func newerJournal(t *testing.T, path string) {
+	t.Helper()
+	must(t, removeDatabase(path))
+	j := &Journal{path: path}
+	must(t, j.open(ctx))
+	_, err := j.db.Exec("PRAGMA user_version = 99")
+	must(t, errors.Join(err, j.db.Close()))
+}
+
+// A crash between any two steps of a replacement loses nothing.
+func TestRestoreContinues(t *testing.T) {
+	rename := func(from, to string) { must(t, os.Rename(from, to)) }
+	for name, step := range map[string]func(path, aside string){
+		"marked":     func(string, string) {},
+		"half built": func(path, _ string) { must(t, os.WriteFile(path+".new", []byte("half"), 0o600)) },
+		"WAL moved":  func(path, aside string) { rename(path+"-wal", aside+"-wal") },
+		"both moved": func(path, aside string) { rename(path+"-wal", aside+"-wal"); rename(path, aside) },
+		"both moved, not marked": func(path, aside string) {
+			must(t, os.WriteFile(path+".new", busy.files[true][""], 0o600))
+			must(t, damage.MoveAside(path, aside))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			before := busyJournal(t, path, false)
+			must(t, damage.Mark(path, errors.New("test")))
+			step(path, damage.AsideName(path))
+			after := rowsOf(t, openJournal(t, path))
+			delete(after, "meta "+restoredKey)
+			if diff := gocmp.Diff(before, after); diff != "" {
+				t.Error(diff)
+			}
+			for end, want := range busy.files[false] {
+				kept, _ := filepath.Glob(path + ".corrupt-*" + end)
+				found := false
+				for _, one := range kept {
+					got, err := os.ReadFile(one)
+					must(t, err)
+					found = found || bytes.Equal(want, got)
+				}
+				if !found {
+					t.Errorf("the damaged file%s is not among %v", end, kept)
+				}
+			}
+			if left, _ := filepath.Glob(path + ".new*"); len(left) > 0 {
+				t.Errorf("leftovers: %v", left)
+			}
+		})
+	}
+}
+
+// After an unclean end the whole file is checked, also where nobody looks.
+func TestUncleanEndIsChecked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	busyJournal(t, path, false)
+	random := rand.New(rand.NewPCG(1, 1))
+	last := len(busy.files[false][""]) / 4096
+	for n := last / 2; n < last/2+20; n++ {
+		overwrite(t, path, random, n)
+	}
+	must(t, os.WriteFile(path+"-wal", bytes.Repeat([]byte("no WAL"), 100), 0o600))
+	if j := openJournal(t, path); j.Corrupt() == "" {
+		t.Error("the damage was not found")
+	}
+}
+
+// A snapshot is taken once an hour, if there is something new, and at the end; two are kept.
+func TestTakeSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openJournal(t, path)
+	check := func(what string, want ...string) {
+		t.Helper()
+		var tokens []string
+		for _, snapshot := range j.snapshots() {
+			if !exists(snapshot) {
+				continue
+			}
+			read, err := ReadJournal(ctx, snapshot)
+			must(t, err)
+			token, err := read.NextBatch(ctx)
+			must(t, errors.Join(err, read.Close()))
+			tokens = append(tokens, token)
+		}
+		if diff := gocmp.Diff(want, tokens); diff != "" {
+			t.Error(what, diff)
+		}
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	for _, step := range []struct {
+		what, token string
+		old         bool
+		want        []string
+	}{
+		{"the first", "t1", false, []string{"t1"}},
+		{"young", "t2", false, []string{"t1"}},
+		{"old", "t3", true, []string{"t3", "t1"}},
+		{"nothing new", "t3", true, []string{"t3", "t1"}},
+		{"two are kept", "t4", true, []string{"t4", "t3"}},
+	} {
+		commit(t, j, step.token)
+		must(t, j.KeepClock(ctx, Clock{Time: time.Now()}))
+		if step.old {
+			must(t, os.Chtimes(j.snapshots()[0], old, old))
+		}
+		if next, err := j.TakeSnapshot(ctx); err != nil || next <= 0 || next > 2*SnapshotEvery {
+			t.Errorf("%s: next in %v, %v", step.what, next, err)
+		}
+		check(step.what, step.want...)
+	}
+	commit(t, j, "t5")
+	j.closingSnapshot()
+	check("at the end", "t5", "t4")
+}
+
+// What state.json knows to be answered is not processed again, and is not context.
+func TestDecided(t *testing.T) {
+	j := newJournal(t)
+	commit(t, j, "t", anEvent("!a", "$1", Pending))
+	must(t, j.Decided(ctx, "!a", "$1", "$2", "$3"))
+	if fresh := commit(t, j, "", anEvent("!a", "$2", Pending), anEvent("!a", "$4", Pending)); gocmp.Diff([]string{"$4"}, ids(fresh)) != "" {
+		t.Errorf("new: %v", ids(fresh))
+	}
+	if e, err := j.Event(ctx, "!a", "$1"); err != nil || e.Status != Pending {
+		t.Errorf("a pending event: %+v, %v", e, err)
+	}
+	if last, err := j.LastEvent(ctx, "!a"); last != "$4" || err != nil {
+		t.Error(last, err)
+	}
+	if all, err := j.Before(ctx, "!a", 100, 9); err != nil || gocmp.Diff([]string{"$2", "$1", "$4"}, ids(all)) != "" { // $2 has come again
+		t.Errorf("context %v, %v", ids(all), err)
+	}
+	if e, err := j.Event(ctx, "!a", "$2"); err != nil || e.Status != Done || e.Body.Message.Body != "$2" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	must(t, j.Decided(ctx, "!b", "$1")) // nothing is known of this room: what comes is older than the journal
+	if last, err := j.LastEvent(ctx, "!b"); last != "" || err != nil {
+		t.Error(last, err)
+	}
+}
+
+// In a journal of which nothing was left, they are kept as long as what arrives now.
+func TestDecidedIsKept(t *testing.T) {
+	j := newJournal(t)
+	must(t, j.Decided(ctx, "!a", "$1"))
+	commit(t, j, "", anEvent("!a", "$2", Archived))
+	_, err := j.Purge(ctx, time.Now().Add(-time.Hour))
+	must(t, err)
+	if known, err := j.Known(ctx, "!a", 1<<40, []string{"$1"}); err != nil || !known["$1"] {
+		t.Errorf("purged at once: %v, %v", known, err)
+	}
+}
