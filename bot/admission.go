@@ -167,10 +167,9 @@ func (r *room) tellCleartext(ctx context.Context, row state.Event) {
 		return
 	}
 	r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("cleartext message in an encrypted room: not obeyed")
-	m := matrix.Notice("🔓 I ignored an unencrypted message from " + text.Code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
+	m := r.answer(row, state.KindCleartext, task.KeyOf(row.Room, row.ID)+"-clear", "🔓 I ignored an unencrypted message from "+text.Code(row.Sender)+". This room is encrypted, so I act only on encrypted messages. "+
 		"If you wrote it, check your client's encryption settings and send it again.")
-	m.RelatesTo = relate(originOf(row), row.ID)
-	if err := r.queue(ctx, r.out(state.KindCleartext, task.KeyOf(row.Room, row.ID)+"-clear", m)); err != nil && ctx.Err() == nil {
+	if err := r.queue(ctx, m); err != nil && ctx.Err() == nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot queue the warning about a cleartext message")
 	}
 }

@@ -201,9 +201,7 @@ func helpList(which string) string {
 
 // tell answers a row with a notice and finishes the row.
 func (r *room) tell(ctx context.Context, row state.Event, text string) error {
-	n := matrix.Notice(text)
-	n.RelatesTo = relate(originOf(row), row.ID)
-	return r.reply(ctx, []state.Message{r.out(state.KindReply, toldTxn(row), n)}, row.ID)
+	return r.reply(ctx, []state.Message{r.answer(row, state.KindReply, toldTxn(row), text)}, row.ID)
 }
 
 // toldTxn returns the transaction ID of the notice that tell sends for a row.

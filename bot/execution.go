@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
@@ -80,11 +79,11 @@ func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 			return fmt.Errorf("save execution: %w", err)
 		}
 		r := b.room(e.Room)
-		m := matrix.Text("⚠️ " + lost)
+		m := r.out(state.KindLost, task.Hash(e.ID)+"-lost", "⚠️ "+lost)
 		if e.TaskEvent != "" {
-			m.RelatesTo = matrix.ReplyTo(e.TaskEvent)
+			m.Relation, m.Target = state.Reply, e.TaskEvent
 		}
-		if err := r.queue(ctx, r.out(state.KindLost, task.Hash(e.ID)+"-lost", m)); err != nil {
+		if err := r.queue(ctx, m); err != nil {
 			return err
 		}
 	}

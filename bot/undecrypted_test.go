@@ -56,7 +56,7 @@ func TestTellsOfUndecryptable(t *testing.T) {
 		}
 		d.decides()
 		unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
-		if err != nil || len(unsent) != 1 || !strings.Contains(string(unsent[0].Content), want) {
+		if err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, want) {
 			t.Errorf("%s: the room is told %v, %v", encryption, unsent, err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestUndecrypted(t *testing.T) {
 		}
 		for _, m := range unsent {
 			if m.Kind == state.KindMissingKey {
-				about = append(about, string(m.Content))
+				about = append(about, m.Target)
 			}
 		}
 		return about

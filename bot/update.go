@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/update"
@@ -70,8 +69,9 @@ func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) 
 	key, n := task.KeyOf(row.Room, row.ID), 0
 	say := func(text string) {
 		n++
-		m := matrix.Edit(state.AboutRef(toldTxn(row)), matrix.Notice("🔄 "+text))
-		if err := r.queue(ctx, r.out(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), m)); err != nil && ctx.Err() == nil {
+		m := r.notice(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), "🔄 "+text)
+		m.Relation, m.About = state.Edit, toldTxn(row)
+		if err := r.queue(ctx, m); err != nil && ctx.Err() == nil {
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
 		}
 	}
@@ -83,9 +83,7 @@ func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) 
 	if !errors.Is(err, update.ErrNothingNew) {
 		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + update.LogLines(err)
 	}
-	m := matrix.Notice(text)
-	m.RelatesTo = relate(originOf(row), row.ID)
-	if err := r.queue(ctx, r.out(state.KindUpdate, key+"-updated", m)); err != nil && ctx.Err() == nil {
+	if err := r.queue(ctx, r.answer(row, state.KindUpdate, key+"-updated", text)); err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot report the update")
 	}
 }
@@ -204,7 +202,5 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	m := matrix.Notice(res.Text(r.bot.snapshot(ctx, r.id)))
-	m.RelatesTo = relate(originOf(asked), res.Event)
-	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", m))
+	return r.queue(ctx, r.answer(asked, state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", res.Text(r.bot.snapshot(ctx, r.id))))
 }

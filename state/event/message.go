@@ -33,6 +33,12 @@ type FileInfo struct {
 	Size     int64          `json:"size,omitzero"`   // in bytes; 0 if unknown
 	MimeType string         `json:"mimetype,omitzero"`
 	Voice    bool           `json:"voice,omitzero"` // a voice message (MSC3245)
+
+	// Only in files that we send:
+	Width    int       `json:"w,omitzero"` // of an image, in pixels
+	Height   int       `json:"h,omitzero"`
+	Animated *bool     `json:"animated,omitzero"`  // nil if that is not known
+	Thumb    *FileInfo `json:"thumbnail,omitzero"` // a smaller image, or nil
 }
 
 // EncryptedFile holds what is needed to decrypt a file
