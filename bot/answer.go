@@ -23,7 +23,7 @@ func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
 		defer r.decisions.Unlock()
 		joined, err := r.join(ctx, row, taskText(m))
 		if err == nil && !joined { // the task has started meanwhile: this is a new one
-			err = r.enqueue(ctx, row, to.alone)
+			err = r.enqueue(ctx, row)
 		}
 		return err
 	case isAnswer:

@@ -35,7 +35,7 @@ func (b *Bot) decrypted(ctx context.Context, row state.Event) (state.Event, erro
 	if now.Encryption == row.Encryption && now.Session == row.Session && now.Distrust == row.Distrust {
 		return row, nil
 	}
-	now = b.trim(now)
+	now = b.trim(b.judged(ctx, now))
 	return now, b.Journal.Decoded(ctx, now)
 }
 

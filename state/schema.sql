@@ -15,6 +15,8 @@ CREATE TABLE event (
 	state_key  TEXT,
 	time       INTEGER NOT NULL,           -- of the event, ms
 	status     INTEGER NOT NULL,
+	kind       TEXT NOT NULL DEFAULT '',   -- see event.Kind
+	addressee  TEXT NOT NULL DEFAULT '',   -- see event.Addressee
 	attempts   INTEGER NOT NULL DEFAULT 0, -- that ended in a panic
 	encryption TEXT NOT NULL DEFAULT '',
 	session    TEXT NOT NULL DEFAULT '',
