@@ -21,7 +21,7 @@ func (b *Bot) query(ctx context.Context, room string, e event.Event) policy.Quer
 		q.Mentioned = true // an edit matters only if the original was for the bot, or if it mentions the bot now
 		return q
 	}
-	_, _, q.Command = parseCommand(taskText(m))
+	_, _, q.Command = parseCommand(m.Words())
 	switch b.addressee(m) {
 	case policy.TheBot:
 		q.Mentioned = true
@@ -65,7 +65,7 @@ func (b *Bot) understood(e event.Event) event.Event {
 	if m.Automatic = e.Transaction != ""; m.Automatic {
 		e.Body.Message = &m
 	}
-	said := taskText(m)
+	said := m.Words()
 	if m.IsEdit() {
 		said = m.NewWords()
 	}

@@ -116,7 +116,7 @@ func (c command) usage() string {
 // not use it or not in this room.
 func (r *room) doCommand(ctx context.Context, row state.Event) error {
 	m, _ := row.Message()
-	text := taskText(m)
+	text := m.Words()
 	c, rest, known := parseCommand(text)
 	if c.owners && r.bot.isOwner(row.Sender) {
 		if said, err := r.unproven(ctx, row.Event, policy.ProofOwners); err != nil {

@@ -99,7 +99,7 @@ func (r *room) objection(ctx context.Context, row state.Event) (said string, ign
 		return "", false, nil
 	}
 	m, _ := row.Message()
-	if c, _, _ := parseCommand(taskText(m)); row.Kind != event.KindCommand || c.name != "stop" { // whoever may have written it, stopping is allowed
+	if c, _, _ := parseCommand(m.Words()); row.Kind != event.KindCommand || c.name != "stop" { // whoever may have written it, stopping is allowed
 		if said, err = r.unproven(ctx, row.Event, policy.ProofAll); err != nil || said != "" {
 			return said, row.Kind == event.KindEdit || row.Addressee != event.ToBot, err
 		}
@@ -130,7 +130,7 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	rec, err := taskFrom(row)
 	if rec.Compact = compact; compact {
 		m, _ := row.Message()
-		rec.Text, rec.HasFile, rec.ReplyTo = taskText(m), false, ""
+		rec.Text, rec.HasFile, rec.ReplyTo = m.Words(), false, ""
 	}
 	if errors.Is(err, agent.ErrLimit) {
 		return r.tell(ctx, row, sentence.Text(err))

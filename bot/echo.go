@@ -41,7 +41,7 @@ func (r *room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	if err != nil || len(tasks) < echoRounds || tasks[0].Requester != row.Sender {
 		return false, err
 	}
-	said, words := "", taskText(m)
+	said, words := "", m.Words()
 	switch {
 	case repeating(tasks[:echoRounds]) && (saysAgain(words, tasks[0].Result) || saysAgain(words, echoText)):
 		said = echoText

@@ -83,7 +83,7 @@ func kindOfMessage(m event.Message) event.Kind {
 	case spoken && strings.TrimSpace(m.Body) == "":
 		return event.KindContext
 	}
-	text := taskText(m)
+	text := m.Words()
 	switch c, rest, ok := parseCommand(text); {
 	case ok && (c.run != nil || rest == "") || isUnknown(text) || update.Wanted(text):
 		return event.KindCommand
@@ -122,28 +122,6 @@ func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (
 // mention; routeOf decides later whether it does that.
 func (r *room) mayConcern(ctx context.Context, e event.Event) bool {
 	m, _ := e.Message()
-	another := noCommand(taskText(m)) != "" // another bot's command
+	another := noCommand(m.Words()) != "" // another bot's command
 	return !another && r.couldAnswer(e) || r.couldStop(ctx, e) || r.couldJoin(e)
-}
-
-// taskText returns what a person wrote, without the quote that older clients put
-// before a reply. For a file it returns the caption, and of a command that follows the bot's name only the command.
-func taskText(m event.Message) string {
-	if m.Command != "" {
-		return m.Command
-	}
-	body := m.Body
-	if m.IsFile() {
-		body = m.Caption()
-	}
-	if m.RelatesTo.InReplyTo != "" && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
-		lines := strings.Split(body, "\n")
-		for len(lines) > 0 && strings.HasPrefix(lines[0], "> ") {
-			lines = lines[1:]
-		}
-		if rest := strings.TrimSpace(strings.Join(lines, "\n")); rest != "" {
-			body = rest
-		}
-	}
-	return body
 }

@@ -122,24 +122,6 @@ func decoded(t *testing.T, raw string) event.Event {
 	return e
 }
 
-func TestTaskText(t *testing.T) {
-	for _, c := range []struct{ content, want string }{
-		{`{"body":"hello"}`, "hello"},
-		{`{"body":"> quoted by me\nhello"}`, "> quoted by me\nhello"},
-		{`{"body":"> <@ann:here> old\n> words\n\nhello","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "hello"},
-		{`{"body":"> <@ann:here> old","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "> <@ann:here> old"},
-	} {
-		e := decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":`+strings.Replace(c.content, "{", `{"msgtype":"m.text",`, 1)+`}`)
-		m, ok := e.Message()
-		if !ok {
-			t.Fatal("event does not parse")
-		}
-		if got := taskText(m); got != c.want {
-			t.Errorf("taskText(%s) = %q, want %q", c.content, got, c.want)
-		}
-	}
-}
-
 // FuzzEvent runs arbitrary bytes through everything that reads events.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`))
@@ -152,7 +134,7 @@ func FuzzEvent(f *testing.F) {
 		}
 		k := judgedAs(e, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} })
 		if m, isMessage := e.Message(); isMessage {
-			_ = taskText(m)
+			_ = m.Words()
 		}
 		if k == event.KindMessage && e.Sender == self {
 			t.Fatal("our own message is a task")
@@ -169,24 +151,29 @@ func FuzzHTMLIn(f *testing.F) {
 	f.Add("> <@bob:here> nothing else", strings.Repeat("<a href='https://matrix.to/#/%40bot%3Ahere'>", 100), true)
 	f.Fuzz(func(t *testing.T, body, formatted string, reply bool) {
 		content := map[string]any{"msgtype": "m.text", "body": body, "format": "org.matrix.custom.html", "formatted_body": formatted}
+		said := func() event.Message {
+			raw, err := json.Marshal(map[string]any{"event_id": "$1", "sender": "@ann:here", "type": "m.room.message", "content": content})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, spoken := decoded(t, string(raw)).Message()
+			if !spoken {
+				t.Fatalf("%s is no message", raw)
+			}
+			return m
+		}
+		whole, m := said().Body, said()
 		if reply {
 			content["m.relates_to"] = map[string]any{"m.in_reply_to": map[string]any{"event_id": "$0"}}
+			m = said()
 		}
-		raw, err := json.Marshal(map[string]any{"event_id": "$1", "sender": "@ann:here", "type": "m.room.message", "content": content})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, spoken := decoded(t, string(raw)).Message()
-		if !spoken {
-			t.Fatalf("%s is no message", raw)
-		}
-		text := taskText(m)
-		if !strings.HasSuffix(strings.TrimSpace(m.Body), strings.TrimSpace(text)) {
-			t.Fatalf("%q became %q", m.Body, text)
+		text := m.Words()
+		if !strings.HasSuffix(strings.TrimSpace(whole), strings.TrimSpace(text)) {
+			t.Fatalf("%q became %q", whole, text)
 		}
 		quoted := reply && (strings.HasPrefix(text, "> <") || strings.HasPrefix(text, "> * <"))
-		if _, words, _ := strings.Cut(m.Body, "\n\n"); quoted && strings.TrimSpace(words) != "" && !strings.HasPrefix(words, ">") && !strings.Contains(words, "\n> ") {
-			if head, _, _ := strings.Cut(m.Body, "\n\n"); !strings.Contains(strings.ReplaceAll(head, "\n> ", ""), "\n") {
+		if _, words, _ := strings.Cut(whole, "\n\n"); quoted && strings.TrimSpace(words) != "" && !strings.HasPrefix(words, ">") && !strings.Contains(words, "\n> ") {
+			if head, _, _ := strings.Cut(whole, "\n\n"); !strings.Contains(strings.ReplaceAll(head, "\n> ", ""), "\n") {
 				t.Fatalf("the quotation stayed: %q", text)
 			}
 		}

@@ -61,7 +61,7 @@ func taskFrom(row state.Event) (state.Task, error) {
 	m, _ := row.Message()
 	rec := state.Task{
 		Source: state.FromRoom, Home: row.SentTo(), Thread: row.Relation().Thread(), ReplyTo: row.Relation().ReplyTo(),
-		Execution: task.ExecutionID(row.Room, row.ID), Text: taskWords(taskText(m)),
+		Execution: task.ExecutionID(row.Room, row.ID), Text: taskWords(m.Words()),
 	}
 	if f, ok := fileOf(row.Event); ok {
 		rec.Text, rec.HasFile = task.WithFile(f, rec.Text), true

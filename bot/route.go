@@ -88,7 +88,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	case 0:
 		return route{}, nil
 	case 1:
-		if own[0].HeldCommand != "" && task.IsYes(taskText(m)) && to != policy.TheBot && !row.IsDecrypted() {
+		if own[0].HeldCommand != "" && task.IsYes(m.Words()) && to != policy.TheBot && !row.IsDecrypted() {
 			return route{verdict: isUnclear, task: &own[0]}, nil
 		}
 		return route{verdict: isAnswer, task: &own[0]}, nil

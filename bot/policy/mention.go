@@ -22,16 +22,12 @@ const (
 
 // Addressed returns whom a message addresses. A text that begins with the bot's name addresses the bot. Otherwise
 // m.mentions decides if the sender's client sets it, else the bot's full ID or display name as separate words of the
-// text, or a link to it. Quoted text of a reply fallback does not count, and neither does @room.
+// text, or a link to it. @room does not count.
 func Addressed(m event.Message, bot, displayname string) Addressee {
 	if bot == "" {
 		return Nobody
 	}
-	body := m.Body
-	if m.RelatesTo != (event.Relation{}) && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
-		body = afterQuote(body)
-	}
-	_, named := AfterName(body, bot, displayname)
+	_, named := AfterName(m.Body, bot, displayname)
 	switch {
 	case named, slices.Contains(m.Mentions, bot):
 		return TheBot
@@ -39,7 +35,7 @@ func Addressed(m event.Message, bot, displayname string) Addressee {
 		return Others
 	case m.Mentions != nil:
 		return Nobody
-	case spokenTo(body, bot, false), spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true), linked(m.FormattedBody, bot):
+	case spokenTo(m.Body, bot, false), spokenTo(fold(m.Body), fold(strings.TrimSpace(displayname)), true), linked(m.FormattedBody, bot):
 		return TheBot
 	}
 	return Nobody
@@ -75,15 +71,6 @@ func cutFold(s, prefix string) (rest string, ok bool) {
 		s = s[size:]
 	}
 	return s, true
-}
-
-// afterQuote returns the text after the lines of a reply fallback.
-func afterQuote(body string) string {
-	for strings.HasPrefix(body, ">") {
-		_, rest, _ := strings.Cut(body, "\n")
-		body = rest
-	}
-	return body
 }
 
 // spokenTo finds a name as separate words: not inside a word, an address, a path, or
