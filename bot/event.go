@@ -16,12 +16,11 @@ const typeExecute = event.OwnTypes + "execute"
 
 // judged returns a row with its kind and its addressee, by the policy as it is now.
 func (b *Bot) judged(ctx context.Context, row state.Event) state.Event {
-	r := b.room(row.Room)
-	row.Kind, row.Addressee = kindOf(row.Event, b.UserID()), ""
 	q := b.query(ctx, row.Room, row.Event)
 	among := b.policy.Decide(q)
 	q.Alone = b.mayBeAlone(row.Room)
-	row.Kind, row.Addressee = permitted(row.Kind, among, b.policy.Decide(q), func() bool { return r.mayConcern(ctx, row.Event) })
+	concerns := func() bool { return b.room(row.Room).mayConcern(ctx, row.Event) }
+	row.Kind, row.Addressee = permitted(kindOf(row.Event, b.UserID()), among, b.policy.Decide(q), concerns)
 	return row
 }
 
@@ -97,7 +96,8 @@ func kindOfMessage(m event.Message) event.Kind {
 // room and as things are; concerns reports whether it may be about a task.
 func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (event.Kind, event.Addressee) {
 	switch {
-	case k == event.KindUndecrypted && (among.Heard || among.Pair), k == event.KindUndecryptable && among.Heard,
+	case k == event.KindUndecrypted && (among.Heard || among.Pair),
+		k == event.KindUndecryptable && among.Heard,
 		k == event.KindReaction && among.Heard && among.Reason != policy.ReasonOwnerOnly:
 		return k, ""
 	case k == event.KindUndecrypted || k == event.KindUndecryptable || k == event.KindReaction:

@@ -108,7 +108,8 @@ func (m Message) Says() bool { return m.Relation != Reaction && m.Relation != Re
 
 // The queries on messages; a test makes sure that none of them scans the table.
 const (
-	messageColumns = "txn, room, kind, task, number, relation, target, about, thread, notice, body, details, small, mentions, file, event, seq, status, error"
+	messageColumns = "txn, room, kind, task, number, relation, target, about, thread, notice, body, details, small, mentions, file, " +
+		"event, seq, status, error"
 
 	queryMessage     = "SELECT " + messageColumns + " FROM message WHERE txn = ?"
 	queryUnsent      = "SELECT " + messageColumns + " FROM message WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
@@ -144,7 +145,8 @@ func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
 		if m.File != nil {
 			file = string(encodeJSON(m.File))
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO message (txn, room, kind, task, number, relation, target, about, thread, notice, body, details, small, mentions, file, event, status, error, at)
+		_, err := tx.ExecContext(ctx, `INSERT INTO message (txn, room, kind, task, number, relation, target, about, thread,
+			notice, body, details, small, mentions, file, event, status, error, at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (txn) DO NOTHING`,
 			m.Txn, m.Room, m.Kind, m.Task, m.Number, m.Relation, m.Target, m.About, m.Thread, m.Notice, m.Body, m.Details, m.Small,
 			strings.Join(m.Mentions, " "), file, m.Event, m.Status, m.Error, at)
@@ -241,8 +243,8 @@ func (j *Journal) mark(ctx context.Context, what, statement string, args ...any)
 func scanMessage(row scanner) (Message, error) {
 	var m Message
 	var mentions, file string
-	err := row.Scan(&m.Txn, &m.Room, &m.Kind, &m.Task, &m.Number, &m.Relation, &m.Target, &m.About, &m.Thread, &m.Notice, &m.Body, &m.Details, &m.Small,
-		&mentions, &file, &m.Event, &m.Seq, &m.Status, &m.Error)
+	err := row.Scan(&m.Txn, &m.Room, &m.Kind, &m.Task, &m.Number, &m.Relation, &m.Target, &m.About, &m.Thread,
+		&m.Notice, &m.Body, &m.Details, &m.Small, &mentions, &file, &m.Event, &m.Seq, &m.Status, &m.Error)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Message{}, ErrNotFound
 	}

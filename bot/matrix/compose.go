@@ -70,7 +70,9 @@ func fits(part string) bool { return len(marshal(rendered(part))) <= maxEvent }
 
 // Long returns the parts of a text of any length. If it needs more than MaxParts messages, that is its beginning, and
 // the file that upload returns. An error is upload's; the parts are valid even then.
-func Long(words, name, whole string, upload func() (event.FileInfo, error)) (parts []string, file *event.FileInfo, err error) {
+func Long(
+	words, name, whole string, upload func() (event.FileInfo, error),
+) (parts []string, file *event.FileInfo, err error) {
 	if len(words) <= MaxParts*partSize { // else it cannot fit
 		if parts = Parts(words); len(parts) <= MaxParts {
 			return parts, nil, nil
@@ -80,15 +82,16 @@ func Long(words, name, whole string, upload func() (event.FileInfo, error)) (par
 	size := text.Size(int64(len(whole)))
 	uploaded, err := upload()
 	if err != nil {
-		note := fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not accept it as a file.", name, size)
-		return Parts(beginning + note), nil, err
+		const note = "\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not accept it as a file."
+		return Parts(beginning + fmt.Sprintf(note, name, size)), nil, err
 	}
 	return Parts(beginning + fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size)), &uploaded, nil
 }
 
 // FitsNotice reports whether words fit into an edit of a notice.
 func FitsNotice(words string) bool {
-	_, data := encode(state.Message{Relation: state.Edit, Target: "$0123456789012345678901234567890123456789012", Notice: true, Body: words})
+	const target = "$0123456789012345678901234567890123456789012"
+	_, data := encode(state.Message{Relation: state.Edit, Target: target, Notice: true, Body: words})
 	return len(data) <= maxNotice
 }
 

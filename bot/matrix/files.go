@@ -18,7 +18,9 @@ var ErrDamagedFile = errors.New("damaged file")
 
 // Upload uploads a file of a known size and type and returns where it is. With encrypt, the homeserver learns neither its
 // name nor its type. The name may be "".
-func (a *Account) Upload(ctx context.Context, data io.ReadSeeker, f event.FileInfo, name string, encrypt bool) (event.FileInfo, error) {
+func (a *Account) Upload(
+	ctx context.Context, data io.ReadSeeker, f event.FileInfo, name string, encrypt bool,
+) (event.FileInfo, error) {
 	as := mautrix.ReqUploadMedia{Content: keepOpen{data}, ContentLength: f.Size, ContentType: f.MimeType, FileName: name}
 	if encrypt {
 		file := attachment.NewEncryptedFile()
@@ -35,7 +37,8 @@ func (a *Account) Upload(ctx context.Context, data io.ReadSeeker, f event.FileIn
 			Version: file.Version, IV: file.InitVector, SHA256: file.Hashes.SHA256,
 			Key: event.JWK{K: key.Key, Alg: key.Algorithm, Ext: key.Extractable, Kty: key.KeyType, KeyOps: key.KeyOps},
 		}
-		as.Content, as.ContentType, as.FileName = keepOpen{file.EncryptStream(data)}, "application/octet-stream", ""
+		as.Content = keepOpen{file.EncryptStream(data)}
+		as.ContentType, as.FileName = "application/octet-stream", ""
 	}
 	resp, err := a.client.UploadMedia(ctx, as)
 	if err != nil {
@@ -68,7 +71,8 @@ func (a *Account) Download(ctx context.Context, uri string) (io.ReadCloser, erro
 func Decrypt(to io.Writer, data io.Reader, secret event.EncryptedFile) (int64, error) {
 	file := attachment.EncryptedFile{
 		Key: attachment.JSONWebKey{
-			Key: secret.Key.K, Algorithm: secret.Key.Alg, Extractable: secret.Key.Ext, KeyType: secret.Key.Kty, KeyOps: secret.Key.KeyOps,
+			Key: secret.Key.K, Algorithm: secret.Key.Alg, Extractable: secret.Key.Ext, KeyType: secret.Key.Kty,
+			KeyOps: secret.Key.KeyOps,
 		},
 		InitVector: secret.IV, Hashes: attachment.EncryptedFileHashes{SHA256: secret.SHA256}, Version: secret.Version,
 	}
