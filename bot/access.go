@@ -9,16 +9,6 @@ import (
 	"matrix-tui/state/event"
 )
 
-// hear returns a function that applies the policy to a room's events. alone says
-// that the bot and one other person are the room's only members.
-func (b *Bot) hear(ctx context.Context, room string, alone bool) func(event.Event) policy.Decision {
-	return func(e event.Event) policy.Decision {
-		q := b.query(ctx, room, e)
-		q.Alone = alone
-		return b.policy.Decide(q)
-	}
-}
-
 // query describes an event to the policy.
 func (b *Bot) query(ctx context.Context, room string, e event.Event) policy.Query {
 	q := policy.Query{Room: room, Sender: e.Sender, Owners: b.Owners, Allow: b.Allow, Direct: b.isDirect(room)}
@@ -31,7 +21,7 @@ func (b *Bot) query(ctx context.Context, room string, e event.Event) policy.Quer
 		q.Mentioned = true // an edit matters only if the original was for the bot, or if it mentions the bot now
 		return q
 	}
-	_, _, q.Command = parseCommand(taskText(m))
+	_, _, q.Command = parseCommand(m.Words())
 	switch b.addressee(m) {
 	case policy.TheBot:
 		q.Mentioned = true
@@ -75,7 +65,7 @@ func (b *Bot) understood(e event.Event) event.Event {
 	if m.Automatic = e.Transaction != ""; m.Automatic {
 		e.Body.Message = &m
 	}
-	said := taskText(m)
+	said := m.Words()
 	if m.IsEdit() {
 		said = m.NewWords()
 	}
@@ -96,14 +86,8 @@ func (b *Bot) trim(row state.Event) state.Event {
 	switch {
 	case row.Undecrypted() && row.Status != state.Pending:
 		row.Encryption, row.Session, row.Distrust, row.Raw = event.Undecryptable, "", "", nil
-	case row.Status != state.Pending:
+	default:
 		row.Body = event.Body{Member: row.Body.Member}
-	case row.Body.Message != nil: // the sender gets a pairing code, or is told that the bot does not work for them
-		m := &event.Message{MsgType: row.Body.Message.MsgType}
-		if b.addressee(*row.Body.Message) == policy.TheBot {
-			m.Mentions = []string{b.UserID()}
-		}
-		row.Body.Message = m
 	}
 	return row
 }

@@ -83,7 +83,7 @@ func TestInVain(t *testing.T) {
 	}
 	d.decides()
 	out, err := d.bot.Journal.Unsent(t.Context(), d.id)
-	if err != nil || len(out) != 1 || !strings.Contains(string(out[0].Content), "My owners decide") || len(d.line()) > 0 {
+	if err != nil || len(out) != 1 || !strings.Contains(out[0].Body, "My owners decide") || len(d.line()) > 0 {
 		t.Errorf("told %+v, %v", out, err)
 	}
 }

@@ -20,10 +20,9 @@ const cleartextQuiet = time.Hour
 
 // admission collects new events on their way into the journal.
 type admission struct {
-	bot     *Bot
-	rows    []state.Event
-	ignored map[string]bool // by ID of a cleartext message: it would have been obeyed
-	echoes  []event.Event
+	bot    *Bot
+	rows   []state.Event
+	echoes []event.Event
 }
 
 // read reads the timelines of a batch. The events of one that panics are admitted as they are: the room's worker counts
@@ -51,7 +50,8 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 	if a.bot.isSelf(e.Sender) && e.Transaction != "" {
 		a.echoes = append(a.echoes, e.Event)
 	}
-	row, wanted := a.bot.examine(ctx, e.Event, e.Fresh)
+	row := a.bot.examine(ctx, e.Event, e.Fresh)
+	wanted := row.Kind != event.KindContext
 	if a.bot.isOwnEdit(row.Event) {
 		return
 	}
@@ -59,10 +59,7 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 	case e.MustEncrypt && e.Spoken() && !a.bot.isSelf(e.Sender):
 		row.Encryption = event.Cleartext
 		if wanted {
-			if a.ignored == nil {
-				a.ignored = map[string]bool{}
-			}
-			a.ignored[e.ID] = true
+			row.Kind = event.KindCleartext
 		}
 	case wanted:
 		row.Status = state.Pending
@@ -144,7 +141,7 @@ func (a *admission) drop(ctx context.Context) {
 func (a *admission) finish(ctx context.Context, fresh []state.Event) {
 	for _, row := range fresh {
 		_ = a.bot.guarded(row.Room, "acting on a new event", func() error {
-			if a.ignored[row.ID] {
+			if row.Kind == event.KindCleartext {
 				a.bot.room(row.Room).tellCleartext(ctx, row)
 			}
 			a.bot.verify(ctx, row.Event)
@@ -167,10 +164,9 @@ func (r *room) tellCleartext(ctx context.Context, row state.Event) {
 		return
 	}
 	r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("cleartext message in an encrypted room: not obeyed")
-	m := matrix.Notice("🔓 I ignored an unencrypted message from " + text.Code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
+	m := r.answer(row, state.KindCleartext, task.KeyOf(row.Room, row.ID)+"-clear", "🔓 I ignored an unencrypted message from "+text.Code(row.Sender)+". This room is encrypted, so I act only on encrypted messages. "+
 		"If you wrote it, check your client's encryption settings and send it again.")
-	m.RelatesTo = relate(originOf(row), row.ID)
-	if err := r.queue(ctx, r.out(state.KindCleartext, task.KeyOf(row.Room, row.ID)+"-clear", m)); err != nil && ctx.Err() == nil {
+	if err := r.queue(ctx, m); err != nil && ctx.Err() == nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot queue the warning about a cleartext message")
 	}
 }

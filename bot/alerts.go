@@ -29,18 +29,17 @@ func (b *Bot) watchHost(ctx context.Context) {
 // It bypasses the journal, because a full disk is one of the things it reports.
 func (b *Bot) checkHost(ctx context.Context) {
 	b.watch.Look(ctx, func(room, text string, short bool) (taken, refused bool) {
-		m := matrix.Notice(text)
+		m := state.Message{Room: room, Kind: state.KindAlert, Notice: !short, Body: text}
 		if short {
-			m.MsgType = matrix.MsgText
-			m.Mentions.UserIDs = append(m.Mentions.UserIDs, b.Owners...)
+			m.Mentions = b.Owners
 		}
 		call, cancel := context.WithTimeout(ctx, alertTime)
 		defer cancel()
-		_, err := b.account.Send(call, room, event.TypeMessage, "", m)
+		_, err := b.account.Send(call, m)
 		if matrix.IsRejected(err) {
 			b.log.Error().Err(err).Str("room", room).Msg("the homeserver rejects an alert")
-			_, said := substitute(state.Message{Kind: state.KindAlert, Type: event.TypeMessage}, *m, err)
-			_, err = b.account.Send(call, room, event.TypeMessage, "", inPlaceOf(*m, said))
+			_, m.Body = substitute(m, err)
+			_, err = b.account.Send(call, m)
 		}
 		if err != nil {
 			b.log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
@@ -83,10 +82,10 @@ func (b *Bot) tellOwners(ctx context.Context, key string, joined []string, said 
 		b.note(said)
 	}
 	for _, room := range rooms {
-		m := matrix.Text(said)
-		m.Mentions.UserIDs = append(m.Mentions.UserIDs, b.Owners...)
 		r := b.room(room)
-		if err := r.queue(ctx, r.out(state.KindAlert, task.Hash(room+"\x00"+key)+"-alert", m)); err != nil {
+		m := r.out(state.KindAlert, task.Hash(room+"\x00"+key)+"-alert", said)
+		m.Mentions = b.Owners
+		if err := r.queue(ctx, m); err != nil {
 			return err
 		}
 	}

@@ -5,11 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
-	"matrix-tui/state/event"
+	"matrix-tui/state"
 )
 
 // A room that cannot get an alert, or goes on refusing it, does not keep it from other rooms. One refusal proves nothing.
@@ -39,7 +36,7 @@ func TestRefusesAlerts(t *testing.T) {
 			}
 			err := c.err
 			if c.answer != "" {
-				_, err = d.bot.account.SendClear(t.Context(), d.id, event.TypeMessage, "0-alert", matrix.Text("low"))
+				_, err = d.bot.account.SendClear(t.Context(), d.out(state.KindAlert, "0-alert", "low"))
 			}
 			if got := d.bot.refusesAlerts(t.Context(), d.id, err); got != c.want {
 				t.Errorf("it refuses alerts: %v, after %v", got, err)
@@ -48,17 +45,5 @@ func TestRefusesAlerts(t *testing.T) {
 				t.Error("it counts an earlier refusal after a success")
 			}
 		})
-	}
-}
-
-// What is said in place of an alert notifies the owners, too.
-func TestInPlaceOf(t *testing.T) {
-	alert := matrix.Text("low")
-	alert.Mentions = &matrix.Mentions{UserIDs: []string{"@ann:here"}}
-	for _, told := range []*message{alert, matrix.Notice("over")} {
-		got := inPlaceOf(*told, "something")
-		if diff := cmp.Diff(told.Mentions, got.Mentions); diff != "" || got.MsgType != told.MsgType || got.Body != "something" {
-			t.Errorf("in place of %+v: %+v", told, got)
-		}
 	}
 }

@@ -22,13 +22,13 @@ func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
 	case isPart:
 		r.decisions.Lock()
 		defer r.decisions.Unlock()
-		joined, err := r.join(ctx, row, taskText(m))
+		joined, err := r.join(ctx, row, m.Words())
 		if err == nil && !joined { // the task has started meanwhile: this is a new one
-			err = r.enqueue(ctx, row, to.alone)
+			err = r.enqueue(ctx, row)
 		}
 		return err
 	case isAnswer:
-		return r.bind(ctx, row, to.task.Key, taskText(m))
+		return r.bind(ctx, row, to.task.Key, m.Words())
 	case isLate, isClosed:
 		return r.tooLate(ctx, row, *to.task, to.verdict)
 	case isStop:

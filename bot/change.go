@@ -22,7 +22,7 @@ func (r *room) doEdit(ctx context.Context, row state.Event) error {
 	if err != nil {
 		return err
 	}
-	if c, _, command := parseCommand(taskText(now)); !command || c.run == nil {
+	if c, _, command := parseCommand(now.Words()); !command || c.run == nil {
 		return r.applyEdit(ctx, row, now)
 	}
 	own, err := r.withdrawEdited(ctx, row)
@@ -96,18 +96,18 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
 	target, words := m.RelatesTo.EventID, m.NewWords()
-	unknown := isUnknown(taskText(now))
+	unknown := isUnknown(now.Words())
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	switch {
 	case err == nil && rec.Withdrawn && rec.Requester == row.Sender && unknown:
-		return r.tell(ctx, row, notKnown(taskText(now)))
+		return r.tell(ctx, row, notKnown(now.Words()))
 	case err == nil && rec.Withdrawn && rec.Requester == row.Sender:
 		return r.tell(ctx, row, "I dropped this task when you edited it before. Send it as a new message.")
 	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender && unknown:
 		if err := r.withdraw(ctx, rec, row.Sender); err != nil {
 			return err
 		}
-		return r.tell(ctx, row, notKnown(taskText(now)))
+		return r.tell(ctx, row, notKnown(now.Words()))
 	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender:
 		return r.rewrite(ctx, row, rec, words)
 	case err == nil && rec.State != state.TaskDone && rec.State != state.TaskAnswered && rec.Requester == row.Sender:
@@ -141,7 +141,7 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	}
 	switch mentions := r.mentions(ctx, row, now); {
 	case mentions && unknown:
-		return r.tell(ctx, row, notKnown(taskText(now)))
+		return r.tell(ctx, row, notKnown(now.Words()))
 	case mentions:
 		return r.enqueueEdited(ctx, row, now)
 	}

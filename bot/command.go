@@ -116,7 +116,7 @@ func (c command) usage() string {
 // not use it or not in this room.
 func (r *room) doCommand(ctx context.Context, row state.Event) error {
 	m, _ := row.Message()
-	text := taskText(m)
+	text := m.Words()
 	c, rest, known := parseCommand(text)
 	if c.owners && r.bot.isOwner(row.Sender) {
 		if said, err := r.unproven(ctx, row.Event, policy.ProofOwners); err != nil {
@@ -201,9 +201,7 @@ func helpList(which string) string {
 
 // tell answers a row with a notice and finishes the row.
 func (r *room) tell(ctx context.Context, row state.Event, text string) error {
-	n := matrix.Notice(text)
-	n.RelatesTo = relate(originOf(row), row.ID)
-	return r.reply(ctx, []state.Message{r.out(state.KindReply, toldTxn(row), n)}, row.ID)
+	return r.reply(ctx, []state.Message{r.answer(row, state.KindReply, toldTxn(row), text)}, row.ID)
 }
 
 // toldTxn returns the transaction ID of the notice that tell sends for a row.

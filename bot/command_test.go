@@ -71,7 +71,7 @@ func TestUnknownCommand(t *testing.T) {
 		d.text("$1", "@ann:here", body, 0)
 		d.decides()
 		out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
-		told := len(out) > 0 && strings.Contains(string(out[0].Content), "is not one of my commands")
+		told := len(out) > 0 && strings.Contains(out[0].Body, "is not one of my commands")
 		if line := d.line(); told == task || len(line) > 0 != task {
 			t.Errorf("%q: tasks %q, told: %v", body, line, told)
 		}
@@ -85,7 +85,7 @@ func TestUnknownCommand(t *testing.T) {
 	d.decides()
 	out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
 	if len(out) > 0 {
-		t.Errorf("answered with %s", out[0].Content)
+		t.Errorf("answered with %s", out[0].Body)
 	}
 }
 

@@ -3,6 +3,8 @@ package bot
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -12,17 +14,16 @@ func TestRelate(t *testing.T) {
 	plain := originOf(row)
 	row.Body.Message.RelatesTo = event.Relation{RelType: "m.thread", EventID: "$root"}
 	thread := originOf(row)
-	if rel := relate(plain, "$answer"); rel.InReplyTo.EventID != "$answer" || rel.RelType != "" {
-		t.Errorf("a plain reply is %+v", rel)
-	}
-	if rel := relate(thread, "$answer"); rel.InReplyTo.EventID != "$task" || rel.RelType != "m.thread" || rel.EventID != "$root" || rel.IsFallingBack {
-		t.Errorf("a reply in a thread is %+v", rel)
-	}
-	if rel := follows(plain); rel != nil {
-		t.Errorf("what follows is %+v", rel)
-	}
-	if rel := follows(thread); rel.RelType != "m.thread" || rel.EventID != "$root" || !rel.IsFallingBack {
-		t.Errorf("what follows in a thread is %+v", rel)
+	for name, c := range map[string]struct{ got, want state.Message }{
+		"a reply":                  {plain.Reply(state.Message{}, "$answer", ""), state.Message{Relation: state.Reply, Target: "$answer"}},
+		"a reply to ours":          {plain.Reply(state.Message{}, "", "q"), state.Message{Relation: state.Reply, About: "q"}},
+		"a reply in a thread":      {thread.Reply(state.Message{}, "$answer", ""), state.Message{Relation: state.Reply, Target: "$task", Thread: "$root"}},
+		"what follows":             {plain.Reply(state.Message{}, "$answer", "").Following(), state.Message{}},
+		"what follows in a thread": {thread.Reply(state.Message{}, "$answer", "").Following(), state.Message{Relation: state.Follows, Target: "$task", Thread: "$root"}},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 

@@ -23,14 +23,9 @@ const copyText = "This message looks like a copy of one that I have already rece
 // isCopy reports whether a message to the bot has arrived late, behind one with the same content that its sender wrote
 // after it. A homeserver that crashes while it accepts a message may accept it again when the client retries, and deliver
 // the first one minutes later. In an encrypted room, such a copy cannot be decrypted: see [event.Copy].
-func (r *room) isCopy(ctx context.Context, row state.Event, alone bool) (bool, error) {
+func (r *room) isCopy(ctx context.Context, row state.Event) (bool, error) {
 	if row.At.Sub(row.Time) <= lateTime {
 		return false, nil
-	}
-	switch classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) {
-	case kindTask, kindCommand:
-	default:
-		return false, nil // it might be an answer: see writtenBefore
 	}
 	before, err := r.bot.Journal.Before(ctx, r.id, row.Seq, copyRows)
 	if err != nil {

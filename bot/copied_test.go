@@ -37,10 +37,10 @@ func TestSentAgain(t *testing.T) {
 			got := d.line()
 			told, err := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, "$late")+"-a")
 			switch {
-			case err == nil && strings.Contains(string(told.Content), copyText):
+			case err == nil && strings.Contains(told.Body, copyText):
 				got = append(got, "ignored")
 			case !errors.Is(err, state.ErrNotFound):
-				t.Fatalf("it says %.100s, %v", told.Content, err)
+				t.Fatalf("it says %.100s, %v", told.Body, err)
 			}
 			if got := strings.Join(got, " "); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)

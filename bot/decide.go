@@ -43,51 +43,81 @@ func (r *room) decide(ctx context.Context, row state.Event) error {
 	if err != nil {
 		return err
 	}
+	if row.Kind == "" { // it has moved here, or comes from an earlier release
+		row = r.bot.judged(ctx, row)
+	}
 	alone := r.bot.mayBeAlone(r.id)
-	if alone && r.classify(ctx, row.Event, true) != r.classify(ctx, row.Event, false) { // else the number of members does not matter
+	if row.Addressee == event.ToBotIfAlone {
 		if alone, err = r.bot.isAlone(ctx, r.id); err != nil {
 			return err
 		}
-	}
-	k, to, err := r.kindOf(ctx, row, alone)
-	if err != nil {
-		return err
-	}
-	if k == kindTask && to.verdict != isTask {
-		return r.doRouted(ctx, row, to)
-	}
-	return r.doControl(ctx, row, k)
-}
-
-// kindOf classifies an event and routes a message that may be a task. A new task
-// is queued when it returns.
-func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind, to route, err error) {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
-	k = r.classify(ctx, row.Event, alone)
-	if k, err = r.proven(ctx, row.Event, k, alone); err != nil {
-		return k, to, err
-	}
-	if k == kindTask || k == kindCommand {
-		if copied, err := r.isCopy(ctx, row, alone); copied || err != nil {
-			return kindCopy, to, err
+		switch {
+		case alone:
+			row.Addressee = event.ToBot
+		case r.mayConcern(ctx, row.Event):
+			row.Addressee = event.Perhaps
+		default:
+			return r.finish(ctx, row)
 		}
 	}
-	if k != kindTask {
-		return k, to, nil
+	said, ignored, err := r.objection(ctx, row)
+	switch {
+	case err != nil:
+		return err
+	case ignored:
+		return r.finish(ctx, row)
+	case said != "":
+		return r.tell(ctx, row, said)
 	}
-	to, err = r.routeOf(ctx, row, alone)
-	to.alone = alone
+	if row.Kind != event.KindMessage && row.Kind != event.KindTask {
+		return r.doControl(ctx, row)
+	}
+	to, err := r.routed(ctx, row, alone)
+	if err != nil || to.verdict == isTask {
+		return err
+	}
+	return r.doRouted(ctx, row, to)
+}
+
+// routed routes a message that may be a task. A new task is queued when it returns.
+func (r *room) routed(ctx context.Context, row state.Event, alone bool) (to route, err error) {
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	if row.Kind == event.KindMessage {
+		to, err = r.routeOf(ctx, row, alone)
+	}
 	if err == nil && to.verdict == isTask {
-		err = r.enqueue(ctx, row, alone)
+		err = r.enqueue(ctx, row)
 	}
-	return k, to, err
+	return to, err
+}
+
+// objection returns what the sender of an event is told instead of what it asks for, if it lacks a proof or is a copy. What
+// asks for nothing by itself, such as an edit, is ignored then.
+func (r *room) objection(ctx context.Context, row state.Event) (said string, ignored bool, err error) {
+	if row.Kind != event.KindEdit && !row.Kind.Asks() {
+		return "", false, nil
+	}
+	m, _ := row.Message()
+	c, _, _ := parseCommand(m.Words())
+	if row.Kind != event.KindCommand || c.name != "stop" { // whoever may have written it, stopping is allowed
+		if said, err = r.unproven(ctx, row.Event, policy.ProofAll); err != nil || said != "" {
+			return said, row.Kind == event.KindEdit || row.Addressee != event.ToBot, err
+		}
+	}
+	if row.Addressee != event.ToBot || row.Kind == event.KindEdit || row.Kind == event.KindUnsupported {
+		return "", false, nil // it might be an answer: see writtenBefore
+	}
+	if copied, err := r.isCopy(ctx, row); err != nil || copied {
+		return copyText, false, err
+	}
+	return "", false, nil
 }
 
 // enqueue makes an event a task in the room's queue and marks it as queued (⏳) if
 // another task is ahead of it. The caller holds r.decisions.
-func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
-	if classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
+func (r *room) enqueue(ctx context.Context, row state.Event) error {
+	if row.Addressee != event.ToBot {
 		return r.bot.Journal.Archive(ctx, r.id, row.ID) // it was admitted as a possible answer only
 	}
 	if other, err := r.isBot(ctx, row); other || err != nil {
@@ -101,7 +131,7 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	rec, err := taskFrom(row)
 	if rec.Compact = compact; compact {
 		m, _ := row.Message()
-		rec.Text, rec.HasFile, rec.ReplyTo = taskText(m), false, ""
+		rec.Text, rec.HasFile, rec.ReplyTo = m.Words(), false, ""
 	}
 	if errors.Is(err, execution.ErrLimit) {
 		return r.tell(ctx, row, sentence.Text(err))
@@ -136,68 +166,42 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	return nil
 }
 
-// classify applies the function classify with the room's policy. A message that may
-// answer an open question, stop a task or add a file to one needs no mention; routeOf
-// decides later whether it does that.
-func (r *room) classify(ctx context.Context, e event.Event, alone bool) kind {
-	hear := r.bot.hear(ctx, r.id, alone)
-	return classify(e, r.bot.UserID(), func(e event.Event) policy.Decision {
-		d := hear(e)
-		if d.Reason == policy.ReasonNotMentioned || d.Reason == policy.ReasonOff {
-			m, _ := e.Message()
-			another := noCommand(taskText(m)) != "" // another bot's command
-			d.Reply = !another && r.couldAnswer(e) || r.couldStop(ctx, e) || r.couldJoin(e)
-		}
-		return d
-	})
-}
-
 // doControl handles an event that is not a task and finishes it.
-func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
-	switch k {
-	case kindTask:
-		return nil // already queued
-	case kindUndecrypted:
+func (r *room) doControl(ctx context.Context, row state.Event) error {
+	switch row.Kind {
+	case event.KindUndecrypted:
 		return r.waitForKey(ctx, row)
-	case kindTombstone:
+	case event.KindTombstone:
 		r.decisions.Lock()
 		defer r.decisions.Unlock()
 		return r.noteTombstone(ctx, row)
-	case kindUnsupported:
+	case event.KindUnsupported:
 		return r.doUnsupported(ctx, row)
-	case kindCommand:
+	case event.KindCommand:
 		return r.doCommand(ctx, row)
-	case kindReaction:
+	case event.KindReaction:
 		return r.doReaction(ctx, row)
-	case kindEdit:
+	case event.KindEdit:
 		r.relearn(ctx, row)
 		return r.doEdit(ctx, row)
-	case kindRedaction:
+	case event.KindRedaction:
 		r.bot.Recall.Redact(ctx, r.bot.Store.SuccessorOf(r.id), row.Redaction())
 		return r.doRedaction(ctx, row)
-	case kindUndecryptable:
+	case event.KindUndecryptable:
 		return r.doUndecryptable(ctx, row)
-	case kindUnproven:
-		said, err := r.unproven(ctx, row.Event, policy.ProofAll)
-		if err != nil {
-			return err
-		}
-		return r.tell(ctx, row, said)
-	case kindCopy:
-		return r.tell(ctx, row, copyText)
-	case kindStranger:
+	case event.KindStranger:
 		return r.doStranger(ctx, row)
-	case kindInVain:
+	case event.KindInVain:
 		return r.doInVain(ctx, row)
-	case kindJoined:
+	case event.KindJoined:
 		return r.doJoined(ctx, row)
-	case kindInvite:
+	case event.KindInvite:
 		return r.doInvite(ctx, row)
-	case kindGreeting:
+	case event.KindEntered:
 		return r.doGreeting(ctx, row)
-	case kindLeft:
+	case event.KindLeft:
 		return r.doLeft(ctx, row)
-	case kindGone:
+	case event.KindGone:
 		return r.doGone(ctx, row)
 	}
 	return r.finish(ctx, row)

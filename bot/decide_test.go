@@ -140,7 +140,7 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	if told, err := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$9"}})); err != nil || told.Kind != state.KindReply {
-		t.Errorf("!stop is told %s, %v", told.Content, err)
+		t.Errorf("!stop is told %s, %v", told.Body, err)
 	}
 	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
 		t.Errorf("%d events are left, %v", len(left), err)

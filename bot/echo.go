@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 )
@@ -42,7 +41,7 @@ func (r *room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	if err != nil || len(tasks) < echoRounds || tasks[0].Requester != row.Sender {
 		return false, err
 	}
-	said, words := "", taskText(m)
+	said, words := "", m.Words()
 	switch {
 	case repeating(tasks[:echoRounds]) && (saysAgain(words, tasks[0].Result) || saysAgain(words, echoText)):
 		said = echoText
@@ -51,7 +50,7 @@ func (r *room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	default:
 		return false, nil
 	}
-	told := r.out(state.KindReply, tasks[0].Key+"-echo", matrix.Notice(said))
+	told := r.notice(state.KindReply, tasks[0].Key+"-echo", said)
 	if err := r.reply(ctx, []state.Message{told}, row.ID); err != nil {
 		return false, fmt.Errorf("tell about another bot: %w", err)
 	}

@@ -1,140 +1,127 @@
 package bot
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/update"
+	"matrix-tui/state"
 	"matrix-tui/state/event"
-)
-
-// kind is what the bot does with an event.
-type kind int
-
-const (
-	kindArchive       kind = iota // kept as context only
-	kindTask                      // a task, or an answer to a question: see route
-	kindCommand                   // a !word
-	kindReaction                  // a reaction to a message
-	kindEdit                      // somebody else's message was edited
-	kindRedaction                 // somebody else's event was redacted
-	kindStranger                  // a message from an unknown user, who gets a pairing code
-	kindInVain                    // a message to the bot from somebody whom it does not work for in this room
-	kindJoined                    // somebody else has joined
-	kindUnsupported               // a type of message that we cannot process
-	kindUndecrypted               // its key is missing, or its device is not trusted
-	kindUndecryptable             // it will never be decrypted
-	kindUnproven                  // it needs a proof and has none: see mustProve
-	kindCopy                      // its sender has sent it again meanwhile: see isCopy
-	kindGreeting                  // we have joined
-	kindLeft                      // somebody else has left
-	kindGone                      // we have been removed
-	kindTombstone                 // the room was replaced
-	kindInvite                    // we were invited
 )
 
 // typeExecute is the type of the event that represents a task submitted by HTTP.
 const typeExecute = event.OwnTypes + "execute"
 
-// classify decides what an event is to the bot. It is a pure function, so an event
-// that is read from the journal after a restart is classified the same way.
-func classify(e event.Event, self string, decide func(event.Event) policy.Decision) kind {
+// judged returns a row with its kind and its addressee, by the policy as it is now.
+func (b *Bot) judged(ctx context.Context, row state.Event) state.Event {
+	q := b.query(ctx, row.Room, row.Event)
+	among := b.policy.Decide(q)
+	q.Alone = b.mayBeAlone(row.Room)
+	concerns := func() bool { return b.room(row.Room).mayConcern(ctx, row.Event) }
+	row.Kind, row.Addressee = permitted(kindOf(row.Event, b.UserID()), among, b.policy.Decide(q), concerns)
+	return row
+}
+
+// kindOf returns what an event would be from somebody who may use the bot.
+func kindOf(e event.Event, self string) event.Kind {
 	switch e.Type {
 	case event.TypeInvite:
-		return kindInvite
+		return event.KindInvite
 	case event.TypeGone:
-		return kindGone
+		return event.KindGone
 	case event.TypeTombstone:
 		if e.IsState(e.Type) {
-			return kindTombstone
+			return event.KindTombstone
 		}
 	case event.TypeMember:
 		user, m, ok := e.Member()
 		switch {
 		case e.MembershipChange(self) == "join":
-			return kindGreeting
+			return event.KindEntered
 		case ok && user != self && (m.Membership == "leave" || m.Membership == "ban"):
-			return kindLeft
+			return event.KindLeft
 		case ok && user != self && e.MembershipChange(user) == "join":
-			return kindJoined
-		}
-	case event.TypeEncrypted:
-		d := decide(e)
-		switch {
-		case e.Sender == self:
-		case e.Undecrypted() && (d.Heard || d.Pair):
-			return kindUndecrypted
-		case (e.Encryption == event.Undecryptable || e.Encryption == event.Copy) && d.Heard:
-			return kindUndecryptable
-		}
-	case event.TypeRedaction:
-		if e.Redaction() != "" && e.Sender != self {
-			return kindRedaction
-		}
-	case event.TypeReaction:
-		if _, ok := e.Reaction(); ok && e.Sender != self {
-			if d := decide(e); d.Heard && d.Reason != policy.ReasonOwnerOnly {
-				return kindReaction
-			}
-		}
-	case event.TypeMessage, event.TypeSticker, event.TypePoll, event.TypePollEarly:
-		if m, ok := e.Message(); ok && e.Sender != self && !m.Automatic && m.MsgType != "m.notice" && m.MsgType != event.MsgVerification {
-			switch d := decide(e); {
-			case d.Heard && d.Reply:
-				return classifyMessage(m)
-			case d.Pair:
-				return kindStranger
-			case d.Told && !m.IsEdit():
-				return kindInVain
-			}
+			return event.KindJoined
 		}
 	}
-	return kindArchive
+	if e.Sender == self {
+		return event.KindContext
+	}
+	_, reaction := e.Reaction()
+	m, message := e.Message()
+	switch {
+	case e.Type == event.TypeEncrypted && e.Undecrypted():
+		return event.KindUndecrypted
+	case e.Type == event.TypeEncrypted && (e.Encryption == event.Undecryptable || e.Encryption == event.Copy):
+		return event.KindUndecryptable
+	case e.Redaction() != "":
+		return event.KindRedaction
+	case reaction:
+		return event.KindReaction
+	case message && !m.Automatic:
+		return kindOfMessage(m)
+	}
+	return event.KindContext
 }
 
-// classifyMessage is classify for a message to the bot from somebody who may use
-// it.
-func classifyMessage(m event.Message) kind {
+// kindOfMessage is kindOf for a message.
+func kindOfMessage(m event.Message) event.Kind {
 	spoken := slices.Contains([]string{"m.text", "m.emote", "m.location", event.MsgPoll}, m.MsgType)
 	switch {
-	case m.MsgType == "m.notice":
-		return kindArchive
+	case m.MsgType == "m.notice" || m.MsgType == event.MsgVerification:
+		return event.KindContext
 	case m.IsEdit():
 		if m.NewContent == nil || m.NewContent.Body == "" {
-			return kindArchive
+			return event.KindContext
 		}
-		return kindEdit
+		return event.KindEdit
 	case !spoken && !m.IsFile():
-		return kindUnsupported
+		return event.KindUnsupported
 	case spoken && strings.TrimSpace(m.Body) == "":
-		return kindArchive
+		return event.KindContext
 	}
-	text := taskText(m)
-	if c, rest, ok := parseCommand(text); ok && (c.run != nil || rest == "") || isUnknown(text) || update.Wanted(text) {
-		return kindCommand
+	text := m.Words()
+	switch c, rest, ok := parseCommand(text); {
+	case ok && (c.run != nil || rest == "") || isUnknown(text) || update.Wanted(text):
+		return event.KindCommand
+	case ok:
+		return event.KindTask
 	}
-	return kindTask
+	return event.KindMessage
 }
 
-// taskText returns what a person wrote, without the quote that older clients put
-// before a reply. For a file it returns the caption, and of a command that follows the bot's name only the command.
-func taskText(m event.Message) string {
-	if m.Command != "" {
-		return m.Command
+// permitted returns the kind of an event, and whether it is for the bot, by what the policy says if there are others in the
+// room and as things are; concerns reports whether it may be about a task.
+func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (event.Kind, event.Addressee) {
+	switch {
+	case k == event.KindUndecrypted && (among.Heard || among.Pair),
+		k == event.KindUndecryptable && among.Heard,
+		k == event.KindReaction && among.Heard && among.Reason != policy.ReasonOwnerOnly:
+		return k, ""
+	case k == event.KindUndecrypted || k == event.KindUndecryptable || k == event.KindReaction:
+		return event.KindContext, ""
+	case k != event.KindEdit && !k.Asks():
+		return k, ""
+	case among.Reply:
+		return k, event.ToBot
+	case now.Reply:
+		return k, event.ToBotIfAlone
+	case (among.Reason == policy.ReasonNotMentioned || among.Reason == policy.ReasonOff) && concerns():
+		return k, event.Perhaps
+	case among.Pair:
+		return event.KindStranger, ""
+	case among.Told && k != event.KindEdit:
+		return event.KindInVain, ""
 	}
-	body := m.Body
-	if m.IsFile() {
-		body = m.Caption()
-	}
-	if m.RelatesTo.InReplyTo != "" && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
-		lines := strings.Split(body, "\n")
-		for len(lines) > 0 && strings.HasPrefix(lines[0], "> ") {
-			lines = lines[1:]
-		}
-		if rest := strings.TrimSpace(strings.Join(lines, "\n")); rest != "" {
-			body = rest
-		}
-	}
-	return body
+	return event.KindContext, ""
+}
+
+// mayConcern reports whether a message may answer an open question, stop a task or add a file to one, and so needs no
+// mention; routeOf decides later whether it does that.
+func (r *room) mayConcern(ctx context.Context, e event.Event) bool {
+	m, _ := e.Message()
+	another := noCommand(m.Words()) != "" // another bot's command
+	return !another && r.couldAnswer(e) || r.couldStop(ctx, e) || r.couldJoin(e)
 }

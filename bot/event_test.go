@@ -13,7 +13,7 @@ import (
 
 const self = "@bot:here"
 
-func TestClassify(t *testing.T) {
+func TestKindOf(t *testing.T) {
 	hear := func(e event.Event) policy.Decision {
 		known := e.Sender == "@ann:here" || e.Sender == "@bob:friends"
 		return policy.Decision{Heard: known, Reply: known && !strings.Contains(string(e.Content), "among themselves"), Pair: e.Sender == "@new:here"}
@@ -30,59 +30,85 @@ func TestClassify(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, event string
-		want        kind
+		want        event.Kind
 	}{
-		{"a task of an owner", message("@ann:here", `{"msgtype":"m.text","body":"do it"}`), kindTask},
-		{"a task of an allowed server", message("@bob:friends", `{"msgtype":"m.text","body":"do it"}`), kindTask},
-		{"an emote", message("@ann:here", `{"msgtype":"m.emote","body":"wants tea"}`), kindTask},
-		{"a stranger", message("@eve:there", `{"msgtype":"m.text","body":"do it"}`), kindArchive},
-		{"a server with a longer name", message("@eve:friends.evil", `{"msgtype":"m.text","body":"do it"}`), kindArchive},
-		{"a message that is not for us", message("@ann:here", `{"msgtype":"m.text","body":"among themselves"}`), kindArchive},
-		{"somebody who can be paired", message("@new:here", `{"msgtype":"m.text","body":"do it"}`), kindStranger},
-		{"a notice of somebody who can be paired", message("@new:here", `{"msgtype":"m.notice","body":"do it"}`), kindArchive},
-		{"a redaction", `{"event_id":"$1","type":"m.room.redaction","sender":"@ann:here","redacts":"$0","content":{}}`, kindRedaction},
-		{"a word close to a command", message("@ann:here", `{"msgtype":"m.text","body":"!hlep"}`), kindCommand},
-		{"ourselves", message(self, `{"msgtype":"m.text","body":"do it"}`), kindArchive},
-		{"a notice", message("@ann:here", `{"msgtype":"m.notice","body":"beep"}`), kindArchive},
-		{"an edit", message("@ann:here", `{"msgtype":"m.text","body":"* x","m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), kindArchive},
-		{"an edit with its new text", message("@ann:here", `{"msgtype":"m.text","body":"* x","m.new_content":{"body":"x"},"m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), kindEdit},
-		{"an edit of a stranger", message("@eve:there", `{"msgtype":"m.text","body":"* x","m.new_content":{"body":"x"},"m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), kindArchive},
-		{"a message in a thread", message("@ann:here", `{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$0"}}`), kindTask},
-		{"a stop", message("@ann:here", `{"msgtype":"m.text","body":"!stop"}`), kindCommand},
-		{"a stop by a stranger", message("@eve:there", `{"msgtype":"m.text","body":"!stop"}`), kindArchive},
-		{"a task by command", message("@ann:here", `{"msgtype":"m.text","body":"!task do it"}`), kindTask},
-		{"a task by command, without a word", message("@ann:here", `{"msgtype":"m.text","body":"!task"}`), kindCommand},
-		{"a word that is no command", message("@ann:here", `{"msgtype":"m.text","body":"!important: do it"}`), kindTask},
-		{"a reaction", reaction("@ann:here", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), kindReaction},
-		{"a reaction of our own", reaction(self, `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), kindArchive},
-		{"a reaction of a stranger", reaction("@eve:there", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), kindArchive},
-		{"a reaction that was redacted", reaction("@ann:here", `{}`), kindArchive},
-		{"a reply", message("@ann:here", `{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`), kindTask},
-		{"nothing but space", message("@ann:here", `{"msgtype":"m.text","body":" \n"}`), kindArchive},
-		{"an image", message("@ann:here", `{"msgtype":"m.image","body":"cat.png"}`), kindTask},
-		{"a file whose name looks like a command", message("@ann:here", `{"msgtype":"m.file","body":"!stop"}`), kindTask},
-		{"a file with a command for its caption", message("@ann:here", `{"msgtype":"m.file","body":"!stop","filename":"a.txt"}`), kindCommand},
-		{"a file whose name is none", message("@ann:here", `{"msgtype":"m.video","body":"a.mp4","filename":["!stop"]}`), kindTask},
-		{"a nameless file", message("@ann:here", `{"msgtype":"m.audio"}`), kindTask},
-		{"a stranger's file", message("@eve:there", `{"msgtype":"m.image","body":"cat.png"}`), kindArchive},
-		{"a sticker", `{"event_id":"$1","type":"m.sticker","sender":"@ann:here","content":{"body":"wave","url":"mxc://here/a"}}`, kindTask},
-		{"a sticker of a stranger", `{"event_id":"$1","type":"m.sticker","sender":"@eve:there","content":{"body":"wave"}}`, kindArchive},
-		{"a place", message("@ann:here", `{"msgtype":"m.location","body":"geo:1,2"}`), kindTask},
-		{"content of another shape", message("@ann:here", `{"msgtype":["m.text"],"body":7}`), kindArchive},
-		{"a redacted message", message("@ann:here", `{}`), kindArchive},
-		{"an encrypted message", `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:here","content":{}}`, kindArchive},
-		{"our join", member(self, self, "join", "invite"), kindGreeting},
-		{"our new name", member(self, self, "join", "join"), kindArchive},
-		{"somebody's join", member("@ann:here", "@ann:here", "join", ""), kindJoined},
-		{"somebody's leave", member("@ann:here", "@ann:here", "leave", "join"), kindLeft},
-		{"a tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","state_key":"","content":{}}`, kindTombstone},
-		{"a false tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","content":{}}`, kindArchive},
+		{"a task of an owner", message("@ann:here", `{"msgtype":"m.text","body":"do it"}`), event.KindMessage},
+		{"a task of an allowed server", message("@bob:friends", `{"msgtype":"m.text","body":"do it"}`), event.KindMessage},
+		{"an emote", message("@ann:here", `{"msgtype":"m.emote","body":"wants tea"}`), event.KindMessage},
+		{"a stranger", message("@eve:there", `{"msgtype":"m.text","body":"do it"}`), event.KindContext},
+		{"a server with a longer name", message("@eve:friends.evil", `{"msgtype":"m.text","body":"do it"}`), event.KindContext},
+		{"a message that is not for us", message("@ann:here", `{"msgtype":"m.text","body":"among themselves"}`), event.KindContext},
+		{"somebody who can be paired", message("@new:here", `{"msgtype":"m.text","body":"do it"}`), event.KindStranger},
+		{"a notice of somebody who can be paired", message("@new:here", `{"msgtype":"m.notice","body":"do it"}`), event.KindContext},
+		{"a redaction", `{"event_id":"$1","type":"m.room.redaction","sender":"@ann:here","redacts":"$0","content":{}}`, event.KindRedaction},
+		{"a word close to a command", message("@ann:here", `{"msgtype":"m.text","body":"!hlep"}`), event.KindCommand},
+		{"ourselves", message(self, `{"msgtype":"m.text","body":"do it"}`), event.KindContext},
+		{"a notice", message("@ann:here", `{"msgtype":"m.notice","body":"beep"}`), event.KindContext},
+		{"an edit", message("@ann:here", `{"msgtype":"m.text","body":"* x","m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), event.KindContext},
+		{"an edit with its new text", message("@ann:here", `{"msgtype":"m.text","body":"* x","m.new_content":{"body":"x"},"m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), event.KindEdit},
+		{"an edit of a stranger", message("@eve:there", `{"msgtype":"m.text","body":"* x","m.new_content":{"body":"x"},"m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), event.KindContext},
+		{"a message in a thread", message("@ann:here", `{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$0"}}`), event.KindMessage},
+		{"a stop", message("@ann:here", `{"msgtype":"m.text","body":"!stop"}`), event.KindCommand},
+		{"a stop by a stranger", message("@eve:there", `{"msgtype":"m.text","body":"!stop"}`), event.KindContext},
+		{"a task by command", message("@ann:here", `{"msgtype":"m.text","body":"!task do it"}`), event.KindTask},
+		{"a task by command, without a word", message("@ann:here", `{"msgtype":"m.text","body":"!task"}`), event.KindCommand},
+		{"a word that is no command", message("@ann:here", `{"msgtype":"m.text","body":"!important: do it"}`), event.KindMessage},
+		{"a reaction", reaction("@ann:here", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), event.KindReaction},
+		{"a reaction of our own", reaction(self, `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), event.KindContext},
+		{"a reaction of a stranger", reaction("@eve:there", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), event.KindContext},
+		{"a reaction that was redacted", reaction("@ann:here", `{}`), event.KindContext},
+		{"a reply", message("@ann:here", `{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`), event.KindMessage},
+		{"nothing but space", message("@ann:here", `{"msgtype":"m.text","body":" \n"}`), event.KindContext},
+		{"an image", message("@ann:here", `{"msgtype":"m.image","body":"cat.png"}`), event.KindMessage},
+		{"a file whose name looks like a command", message("@ann:here", `{"msgtype":"m.file","body":"!stop"}`), event.KindMessage},
+		{"a file with a command for its caption", message("@ann:here", `{"msgtype":"m.file","body":"!stop","filename":"a.txt"}`), event.KindCommand},
+		{"a file whose name is none", message("@ann:here", `{"msgtype":"m.video","body":"a.mp4","filename":["!stop"]}`), event.KindMessage},
+		{"a nameless file", message("@ann:here", `{"msgtype":"m.audio"}`), event.KindMessage},
+		{"a stranger's file", message("@eve:there", `{"msgtype":"m.image","body":"cat.png"}`), event.KindContext},
+		{"a sticker", `{"event_id":"$1","type":"m.sticker","sender":"@ann:here","content":{"body":"wave","url":"mxc://here/a"}}`, event.KindMessage},
+		{"a sticker of a stranger", `{"event_id":"$1","type":"m.sticker","sender":"@eve:there","content":{"body":"wave"}}`, event.KindContext},
+		{"a place", message("@ann:here", `{"msgtype":"m.location","body":"geo:1,2"}`), event.KindMessage},
+		{"content of another shape", message("@ann:here", `{"msgtype":["m.text"],"body":7}`), event.KindContext},
+		{"a redacted message", message("@ann:here", `{}`), event.KindContext},
+		{"an encrypted message", `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:here","content":{}}`, event.KindContext},
+		{"our join", member(self, self, "join", "invite"), event.KindEntered},
+		{"our new name", member(self, self, "join", "join"), event.KindContext},
+		{"somebody's join", member("@ann:here", "@ann:here", "join", ""), event.KindJoined},
+		{"somebody's leave", member("@ann:here", "@ann:here", "leave", "join"), event.KindLeft},
+		{"a tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","state_key":"","content":{}}`, event.KindTombstone},
+		{"a false tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","content":{}}`, event.KindContext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := classify(decoded(t, c.event), self, hear); got != c.want {
-				t.Errorf("classify = %d, want %d", got, c.want)
+			if got := judgedAs(decoded(t, c.event), hear); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// judgedAs returns the kind of an event of which the policy says this.
+func judgedAs(e event.Event, hear func(event.Event) policy.Decision) event.Kind {
+	d := hear(e)
+	k, _ := permitted(kindOf(e, self), d, d, func() bool { return false })
+	return k
+}
+
+// A message that is not addressed to the bot counts if the two are alone, or if it may concern a task.
+func TestPermitted(t *testing.T) {
+	reply, unasked, off := policy.Decision{Heard: true, Reply: true}, policy.Decision{Heard: true, Reason: policy.ReasonNotMentioned}, policy.Decision{Heard: true, Reason: policy.ReasonOff}
+	for _, c := range []struct {
+		among, now policy.Decision
+		concerns   bool
+		want       event.Addressee
+	}{
+		{reply, reply, false, event.ToBot}, {unasked, reply, false, event.ToBotIfAlone}, {unasked, reply, true, event.ToBotIfAlone},
+		{unasked, unasked, true, event.Perhaps}, {unasked, unasked, false, ""}, {off, off, true, event.Perhaps},
+		{policy.Decision{Heard: true, Reason: policy.ReasonOwnerOnly}, policy.Decision{Heard: true, Reason: policy.ReasonOwnerOnly}, true, ""},
+	} {
+		k, to := permitted(event.KindMessage, c.among, c.now, func() bool { return c.concerns })
+		if to != c.want || (k == event.KindContext) != (to == "") {
+			t.Errorf("%+v, %+v, %v: %s to %q", c.among, c.now, c.concerns, k, to)
+		}
 	}
 }
 
@@ -96,24 +122,6 @@ func decoded(t *testing.T, raw string) event.Event {
 	return e
 }
 
-func TestTaskText(t *testing.T) {
-	for _, c := range []struct{ content, want string }{
-		{`{"body":"hello"}`, "hello"},
-		{`{"body":"> quoted by me\nhello"}`, "> quoted by me\nhello"},
-		{`{"body":"> <@ann:here> old\n> words\n\nhello","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "hello"},
-		{`{"body":"> <@ann:here> old","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "> <@ann:here> old"},
-	} {
-		e := decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":`+strings.Replace(c.content, "{", `{"msgtype":"m.text",`, 1)+`}`)
-		m, ok := e.Message()
-		if !ok {
-			t.Fatal("event does not parse")
-		}
-		if got := taskText(m); got != c.want {
-			t.Errorf("taskText(%s) = %q, want %q", c.content, got, c.want)
-		}
-	}
-}
-
 // FuzzEvent runs arbitrary bytes through everything that reads events.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`))
@@ -124,11 +132,11 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		k := classify(e, self, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} })
+		k := judgedAs(e, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} })
 		if m, isMessage := e.Message(); isMessage {
-			_ = taskText(m)
+			_ = m.Words()
 		}
-		if k == kindTask && e.Sender == self {
+		if k == event.KindMessage && e.Sender == self {
 			t.Fatal("our own message is a task")
 		}
 	})
@@ -143,27 +151,32 @@ func FuzzHTMLIn(f *testing.F) {
 	f.Add("> <@bob:here> nothing else", strings.Repeat("<a href='https://matrix.to/#/%40bot%3Ahere'>", 100), true)
 	f.Fuzz(func(t *testing.T, body, formatted string, reply bool) {
 		content := map[string]any{"msgtype": "m.text", "body": body, "format": "org.matrix.custom.html", "formatted_body": formatted}
+		said := func() event.Message {
+			raw, err := json.Marshal(map[string]any{"event_id": "$1", "sender": "@ann:here", "type": "m.room.message", "content": content})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, spoken := decoded(t, string(raw)).Message()
+			if !spoken {
+				t.Fatalf("%s is no message", raw)
+			}
+			return m
+		}
+		whole, m := said().Body, said()
 		if reply {
 			content["m.relates_to"] = map[string]any{"m.in_reply_to": map[string]any{"event_id": "$0"}}
+			m = said()
 		}
-		raw, err := json.Marshal(map[string]any{"event_id": "$1", "sender": "@ann:here", "type": "m.room.message", "content": content})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, spoken := decoded(t, string(raw)).Message()
-		if !spoken {
-			t.Fatalf("%s is no message", raw)
-		}
-		text := taskText(m)
-		if !strings.HasSuffix(strings.TrimSpace(m.Body), strings.TrimSpace(text)) {
-			t.Fatalf("%q became %q", m.Body, text)
+		text := m.Words()
+		if !strings.HasSuffix(strings.TrimSpace(whole), strings.TrimSpace(text)) {
+			t.Fatalf("%q became %q", whole, text)
 		}
 		quoted := reply && (strings.HasPrefix(text, "> <") || strings.HasPrefix(text, "> * <"))
-		if _, words, _ := strings.Cut(m.Body, "\n\n"); quoted && strings.TrimSpace(words) != "" && !strings.HasPrefix(words, ">") && !strings.Contains(words, "\n> ") {
-			if head, _, _ := strings.Cut(m.Body, "\n\n"); !strings.Contains(strings.ReplaceAll(head, "\n> ", ""), "\n") {
+		if _, words, _ := strings.Cut(whole, "\n\n"); quoted && strings.TrimSpace(words) != "" && !strings.HasPrefix(words, ">") && !strings.Contains(words, "\n> ") {
+			if head, _, _ := strings.Cut(whole, "\n\n"); !strings.Contains(strings.ReplaceAll(head, "\n> ", ""), "\n") {
 				t.Fatalf("the quotation stayed: %q", text)
 			}
 		}
-		classifyMessage(m)
+		kindOfMessage(m)
 	})
 }

@@ -124,7 +124,7 @@ func (r *room) tellPlain(ctx context.Context, tombstone state.Event) error {
 		return err
 	}
 	r.bot.note("⚠️ Room " + text.Code(r.id) + " is encrypted, and was replaced by " + text.Code(tombstone.Body.Successor) + ", which is not. I stay in the old one.")
-	return r.queue(ctx, r.out(state.KindUpgrade, txn, matrix.Notice("⚠️ This room was replaced by one that is not encrypted, so I stay here. Replace it with an encrypted one, and I will bring the workspace and the history along.")))
+	return r.queue(ctx, r.notice(state.KindUpgrade, txn, "⚠️ This room was replaced by one that is not encrypted, so I stay here. Replace it with an encrypted one, and I will bring the workspace and the history along."))
 }
 
 // giveOn gives the room's own policy to its successor, and tells the owners.
@@ -225,11 +225,10 @@ func (r *room) tellUninvited(ctx context.Context, tombstone state.Event) error {
 	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	m := matrix.Notice("⚠️ This room was replaced, and I am not allowed into the new one. Invite me there, and I bring workspace and history along.")
-	out := r.out(state.KindUpgrade, txn, m)
+	out := r.notice(state.KindUpgrade, txn, "⚠️ This room was replaced, and I am not allowed into the new one. Invite me there, and I bring workspace and history along.")
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if may, err := r.bot.account.MaySend(call, r.id, out.Type); err != nil && matrix.Temporary(err) {
+	if may, err := r.bot.account.MaySend(call, r.id, event.TypeMessage); err != nil && matrix.Temporary(err) {
 		return err
 	} else if !may {
 		out.Status, out.Error = state.Refused, "not allowed to speak in the room"

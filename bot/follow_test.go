@@ -14,7 +14,6 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 )
 
 // house is a homeserver with the old room !den:here and the new room !house:here.
@@ -205,7 +204,7 @@ func TestRefusedWhileUpgradeWaits(t *testing.T) {
 	h := d.upgrading(d.id)
 	h.closed = 99
 	d.replaced("$1", theHouse)
-	reaction, said := state.Message{Type: event.TypeReaction}, state.Message{Type: event.TypeMessage}
+	reaction, said := state.Message{Relation: state.Reaction}, state.Message{}
 	if d.outbox.goesOn(t.Context(), reaction) {
 		t.Error("the reaction does not move, although the upgrade is followed at once")
 	}

@@ -44,13 +44,13 @@ func (f *refusal) again(what string, err error) bool {
 // ones. If it may not send something else, such as reactions, it continues without.
 func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) error {
 	r, b := o.room, o.room.bot
-	if row.Type != event.TypeMessage {
-		if r.firstRefusal(row.Type) {
-			b.log.Info().Str("room", r.id).Str("type", row.Type).Msg("not allowed here: going on without it")
+	if !row.Says() {
+		if r.firstRefusal(row.Relation) {
+			b.log.Info().Str("room", r.id).Str("what", string(row.Relation)).Msg("not allowed here: going on without it")
 		}
 		return b.Journal.MarkRefused(ctx, row.Txn, why.Error())
 	}
-	may, err := b.account.MaySend(ctx, r.id, row.Type)
+	may, err := b.account.MaySend(ctx, r.id, event.TypeMessage)
 	if err != nil {
 		return fmt.Errorf("check whether the bot may send: %w", err)
 	}
@@ -75,16 +75,15 @@ func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) er
 	return nil
 }
 
-// firstRefusal reports whether this is the first refused event of its type in the
-// room.
-func (r *room) firstRefusal(kind string) bool {
+// firstRefusal reports whether this is the first refused reaction or redaction in the room.
+func (r *room) firstRefusal(kind state.Relation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refused[kind] {
 		return false
 	}
 	if r.refused == nil {
-		r.refused = map[string]bool{}
+		r.refused = map[state.Relation]bool{}
 	}
 	r.refused[kind] = true
 	return true

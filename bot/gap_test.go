@@ -142,7 +142,7 @@ func TestLongGap(t *testing.T) {
 	}
 	for range 2 {
 		unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
-		if err != nil || len(unsent) != 1 || !strings.Contains(string(unsent[0].Content), "nothing before 14 November 2023, 18:53 UTC. If you sent me something earlier, send it again.") {
+		if err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, "nothing before 14 November 2023, 18:53 UTC. If you sent me something earlier, send it again.") {
 			t.Errorf("the room is told %+v, %v", unsent, err)
 		}
 		g.Pages = pages

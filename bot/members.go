@@ -53,7 +53,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if err := r.env.AskAgain(ctx); err != nil { // questions that moved here from the predecessor
 		return err
 	}
-	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", matrix.Notice(text.Greeting(r.address(alone))))); err != nil {
+	if err := r.queue(ctx, r.notice(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", text.Greeting(r.address(alone)))); err != nil {
 		return err
 	}
 	r.bot.start(func() {
@@ -79,8 +79,8 @@ func (r *room) doJoined(ctx context.Context, row state.Event) error {
 	if reply := r.bot.policy.Room(r.id).Reply; alone || members != 3 || reply.In(true) == reply.In(false) {
 		return r.finish(ctx, row)
 	}
-	m := matrix.Notice("There are several of you now. " + r.address(false) + " I ignore everything else.")
-	return r.reply(ctx, []state.Message{r.out(state.KindReply, txn, m)}, row.ID)
+	m := r.notice(state.KindReply, txn, "There are several of you now. "+r.address(false)+" I ignore everything else.")
+	return r.reply(ctx, []state.Message{m}, row.ID)
 }
 
 // doLeft leaves the room if the bot is its only remaining member. If the room has a
@@ -190,9 +190,7 @@ func (r *room) forget(ctx context.Context, seq int64) error {
 
 // doUnsupported says that the bot cannot process this type of message.
 func (r *room) doUnsupported(ctx context.Context, row state.Event) error {
-	c := matrix.Notice("I can only read text and files. Please describe your task in a message.")
-	c.RelatesTo = relate(originOf(row), row.ID)
-	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", c)); err != nil {
+	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", "I can only read text and files. Please describe your task in a message.")); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

@@ -26,7 +26,7 @@ func (r *room) doMemory(ctx context.Context, row state.Event, text string) error
 func (r *room) relearn(ctx context.Context, row state.Event) {
 	one, err := r.bot.Journal.Event(ctx, r.id, row.Relation().EventID)
 	first, _ := one.Message()
-	c, _, command := parseCommand(taskText(first))
+	c, _, command := parseCommand(first.Words())
 	if err != nil || one.Sender != row.Sender || command && task.Spoken("!"+c.name) != "" {
 		return
 	}

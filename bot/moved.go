@@ -1,9 +1,6 @@
 package bot
 
 import (
-	"cmp"
-	"encoding/json"
-
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
@@ -21,26 +18,15 @@ func adapter(to string) state.Adapter {
 // to an event of the old room, or refuses the message if that is all it consists
 // of. A reference to another message of ours stays: it is resolved when the message
 // is sent.
-func adapted(o state.Message) state.Message {
-	var c references
-	var all map[string]json.RawMessage
-	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {
-		return o
+func adapted(m state.Message) state.Message {
+	switch {
+	case m.Kind == state.KindUpgrade:
+		m.Status, m.Error = state.Refused, "it is about an upgrade that has been followed"
+	case m.Target == "":
+	case m.Says() && m.Relation != state.Edit:
+		m.Relation, m.Target, m.Thread = "", "", ""
+	default:
+		m.Status, m.Error = state.Refused, "it refers to an event in the previous room"
 	}
-	if o.Kind == state.KindUpgrade {
-		o.Status, o.Error = state.Refused, "it is about an upgrade that has been followed"
-		return o
-	}
-	if o.About != "" || cmp.Or(c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID) == "" {
-		return o
-	}
-	if c.Redacts != "" || c.RelatesTo.RelType == "m.annotation" || c.RelatesTo.RelType == "m.replace" {
-		o.Status, o.Error = state.Refused, "it refers to an event in the previous room"
-		return o
-	}
-	delete(all, "m.relates_to")
-	if content, err := json.Marshal(all); err == nil {
-		o.Content = content
-	}
-	return o
+	return m
 }

@@ -1,8 +1,6 @@
 package bot
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,28 +10,26 @@ import (
 )
 
 func TestAdapted(t *testing.T) {
-	for name, c := range map[string]struct {
-		content, want string
-		status        state.OutStatus
-	}{
-		"plain":               {`{"body":"x"}`, `{"body":"x"}`, state.Unsent},
-		"reply":               {`{"body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$a"}}}`, `{"body":"x"}`, state.Unsent},
-		"thread":              {`{"body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$a","m.in_reply_to":{"event_id":"$b"}}}`, `{"body":"x"}`, state.Unsent},
-		"reply to ours":       {`{"m.relates_to":{"m.in_reply_to":{"event_id":"txn:q"}}}`, `{"m.relates_to":{"m.in_reply_to":{"event_id":"txn:q"}}}`, state.Unsent},
-		"edit of ours":        {`{"m.relates_to":{"rel_type":"m.replace","event_id":"txn:n"}}`, `{"m.relates_to":{"rel_type":"m.replace","event_id":"txn:n"}}`, state.Unsent},
-		"edit":                {`{"m.relates_to":{"rel_type":"m.replace","event_id":"$a"}}`, `{"m.relates_to":{"rel_type":"m.replace","event_id":"$a"}}`, state.Refused},
-		"reaction":            {`{"m.relates_to":{"rel_type":"m.annotation","event_id":"$a","key":"✅"}}`, `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$a","key":"✅"}}`, state.Refused},
-		"redaction":           {`{"redacts":"$a"}`, `{"redacts":"$a"}`, state.Refused},
-		"redaction of ours":   {`{"redacts":"txn:r"}`, `{"redacts":"txn:r"}`, state.Unsent},
-		"nothing that we say": {`[]`, `[]`, state.Unsent},
+	said := func(relation state.Relation, target, about, thread string) state.Message {
+		return state.Message{Txn: "t", Body: "x", Relation: relation, Target: target, About: about, Thread: thread}
+	}
+	plain := said("", "", "", "")
+	for name, c := range map[string]struct{ m, want state.Message }{
+		"plain":             {plain, plain},
+		"reply":             {said(state.Reply, "$a", "", ""), plain},
+		"thread":            {said(state.Reply, "$a", "", "$b"), plain},
+		"after it":          {said(state.Follows, "$a", "", "$b"), plain},
+		"reply to ours":     {said(state.Reply, "", "q", ""), said(state.Reply, "", "q", "")},
+		"edit of ours":      {said(state.Edit, "", "n", ""), said(state.Edit, "", "n", "")},
+		"redaction of ours": {said(state.Redaction, "", "r", ""), said(state.Redaction, "", "r", "")},
 	} {
-		about := ""
-		if _, rest, ok := strings.Cut(c.content, `"txn:`); ok {
-			about, _, _ = strings.Cut(rest, `"`)
+		if diff := cmp.Diff(c.want, adapted(c.m)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
-		got := adapted(state.Message{Txn: "t", Content: json.RawMessage(c.content), About: about})
-		if diff := cmp.Diff(c.want, string(got.Content)); diff != "" || got.Status != c.status || (got.Error != "") != (c.status == state.Refused) {
-			t.Errorf("%s: %d %q %s", name, got.Status, got.Error, diff)
+	}
+	for _, relation := range []state.Relation{state.Edit, state.Reaction, state.Redaction} {
+		if got := adapted(said(relation, "$a", "", "")); got.Status != state.Refused || got.Error == "" {
+			t.Errorf("%s: %+v", relation, got)
 		}
 	}
 }
@@ -42,11 +38,13 @@ func TestAdapted(t *testing.T) {
 func TestMovedEvent(t *testing.T) {
 	row := state.Event{Event: decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
 	row.Room = "!a:x"
-	if row.SentTo() != "!a:x" || row.Moved() || relate(originOf(row), "$1").InReplyTo.EventID != "$1" {
+	var m state.Message
+	if row.SentTo() != "!a:x" || row.Moved() || originOf(row).Reply(m, "$1", "").Target != "$1" {
 		t.Error("Moved before the move")
 	}
 	row.Room, row.Home = "!c:x", "!a:x"
-	if relate(originOf(row), "$1") != nil || follows(originOf(row)) != nil || relate(originOf(row), state.AboutRef("q")).InReplyTo.EventID != state.AboutRef("q") || relate(originOf(row), "$here").InReplyTo.EventID != "$here" {
+	o := originOf(row)
+	if o.Reply(m, "$1", "").Relation != "" || o.Reply(m, "", "q").About != "q" || o.Reply(m, "$here", "").Target != "$here" {
 		t.Error("a relation to an event in the old room")
 	}
 	rec, err := taskFrom(row)

@@ -88,7 +88,7 @@ func TestOAuth(t *testing.T) {
 		said = append(said, text)
 		sending.Go(func() {
 			for end := time.Now().Add(30 * time.Second); ; {
-				_, err := b.account.Send(ctx, room, event.TypeMessage, text, matrix.Notice(text))
+				_, err := b.account.Send(ctx, state.Message{Room: room, Txn: text, Notice: true, Body: text})
 				if err == nil {
 					return
 				}

@@ -2,10 +2,7 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"matrix-tui/bot/crash"
@@ -102,16 +99,16 @@ func (o *outbox) attempt(ctx context.Context, row state.Message) error {
 // as far as we know.
 func (o *outbox) send(ctx context.Context, row state.Message) error {
 	b := o.room.bot
-	content, err := o.resolve(ctx, row)
+	resolved, ok, err := o.resolve(ctx, row)
 	if err != nil {
 		return err
 	}
-	if content == nil { // an edit whose original was refused
+	if !ok {
 		return b.Journal.MarkRefused(ctx, row.Txn, "its original was not sent")
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	sent, err := b.put(call, row, content)
+	sent, err := b.account.Send(call, resolved)
 	switch {
 	case err == nil:
 		crashAfter(row, "sent")
@@ -134,8 +131,8 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	if matrix.IsForbidden(err) {
 		return o.forbidden(ctx, row, err)
 	}
-	if row.Type == event.TypeMessage {
-		if err := o.unrelated(call, row, content, err); err == nil || !matrix.IsAnswer(err) || matrix.Temporary(err) {
+	if row.Says() {
+		if err := o.unrelated(call, row, err); err == nil || !matrix.IsAnswer(err) || matrix.Temporary(err) {
 			return err
 		}
 		return o.forbidden(ctx, row, err) // Dendrite says something else if it does not have the room
@@ -144,51 +141,24 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
-// references holds the event IDs in the content of one of our messages.
-type references struct {
-	Redacts   string `json:"redacts"`
-	RelatesTo struct {
-		RelType   string `json:"rel_type"`
-		EventID   string `json:"event_id"`
-		InReplyTo struct {
-			EventID string `json:"event_id"`
-		} `json:"m.in_reply_to"`
-	} `json:"m.relates_to"`
-}
-
-// put sends the content of a row as an event or a redaction and returns its ID.
-func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessage) (string, error) {
-	if row.Type != event.TypeRedaction {
-		return b.account.Send(ctx, row.Room, row.Type, row.Txn, content)
-	}
-	var c references
-	if err := json.Unmarshal(content, &c); err != nil {
-		return "", fmt.Errorf("read redaction: %w", err)
-	}
-	return b.account.Redact(ctx, row.Room, row.Txn, c.Redacts)
-}
-
-// resolve returns the row's content with the event ID of the message that the row
-// refers to. If that message was never sent, it returns a reply without its
-// relation, and nil for anything else, such as an edit.
-func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessage, error) {
+// resolve returns the row with the event of the message that it is about. If that message was never sent, a reply
+// becomes a plain message, and anything else, such as an edit, cannot be sent.
+func (o *outbox) resolve(ctx context.Context, row state.Message) (resolved state.Message, ok bool, err error) {
 	if row.About == "" {
-		return row.Content, nil
+		return row, true, nil
 	}
 	original, err := o.room.bot.Journal.Message(ctx, row.About)
-	if err != nil && !errors.Is(err, state.ErrNotFound) {
-		return nil, err
+	switch {
+	case err != nil && !errors.Is(err, state.ErrNotFound):
+		return row, false, err
+	case err == nil && original.Room == row.Room && original.Event != "":
+		row.Target = original.Event
+	case row.Relation != state.Reply:
+		return row, false, nil
+	default:
+		row.Relation = ""
 	}
-	if err == nil && original.Event != "" && original.Room == row.Room {
-		ref, _ := json.Marshal(state.AboutRef(row.About))
-		id, _ := json.Marshal(original.Event)
-		return json.RawMessage(strings.ReplaceAll(string(row.Content), string(ref), string(id))), nil
-	}
-	var c references
-	if json.Unmarshal(row.Content, &c) != nil || c.Redacts != "" || c.RelatesTo.EventID != "" {
-		return nil, nil
-	}
-	return replyOnly(row.Content, "")
+	return row, true, nil
 }
 
 // goesOn reports whether a refused message concerns the room itself although a tombstone is
@@ -198,10 +168,10 @@ func (o *outbox) goesOn(ctx context.Context, row state.Message) bool {
 	r.decisions.Lock()
 	waits := r.stopWaiting != nil
 	r.decisions.Unlock()
-	if !waits || row.Type != event.TypeMessage {
+	if !waits || !row.Says() {
 		return waits
 	}
-	may, err := r.bot.account.MaySend(ctx, r.id, row.Type)
+	may, err := r.bot.account.MaySend(ctx, r.id, event.TypeMessage)
 	return may && err == nil
 }
 
@@ -235,7 +205,7 @@ func (b *Bot) noteAnswered(ctx context.Context, e event.Event) error {
 	default:
 		return nil
 	}
-	if err := b.Journal.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Type: e.Type, Content: json.RawMessage("{}"), Event: e.ID, Status: state.Sent}); err != nil {
+	if err := b.Journal.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Event: e.ID, Status: state.Sent}); err != nil {
 		return err
 	}
 	if kind == state.KindReply {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -48,7 +47,7 @@ func TestInheritedMessage(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
-	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", matrix.Text("done"))); err != nil {
+	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "done")); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.bot.noteInherited(t.Context()); err != nil {
@@ -68,7 +67,7 @@ func TestInheritedMessage(t *testing.T) {
 			if log := log.String(); log != "" {
 				t.Errorf("it was sent again: %s", log) // there is no homeserver
 			}
-			if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "1-f0", matrix.Text("done"))); err != nil {
+			if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "1-f0", "done")); err != nil {
 				t.Fatal(err)
 			}
 			soon, cancel := context.WithTimeout(t.Context(), orphanTime/4)
@@ -91,34 +90,34 @@ func TestInheritedMessage(t *testing.T) {
 func TestSubstitute(t *testing.T) {
 	refused := errors.New("refused")
 	for _, c := range []struct {
-		txn  string
-		kind state.Kind
-		kept string // the type of the event
-		err  error
-		want string
+		txn      string
+		kind     state.Kind
+		relation state.Relation
+		err      error
+		want     string
 	}{
-		{"0-f0", state.KindFinal, event.TypeMessage, refused, "an answer, but the homeserver rejects it"},
-		{"0-f0", state.KindFinal, event.TypeMessage, &panicError{}, "an answer, but an internal error stops it"},
-		{"0-q0", state.KindQuestion, event.TypeMessage, refused, "a question, but the homeserver rejects it"},
-		{"0-q0-1", state.KindQuestionPart, event.TypeMessage, refused, "A part of my question is missing, because the homeserver rejects it"},
-		{"0-q0-w", state.KindReminder, event.TypeMessage, refused, "still waiting for an answer"},
-		{"o0", state.KindFile, event.TypeMessage, refused, "cannot send the file `owl.png`, because the homeserver rejects it"},
-		{"0-g", state.KindGreeting, event.TypeMessage, refused, "I am here"},
-		{"0-code", state.KindPairing, event.TypeMessage, refused, "about pairing, but the homeserver rejects it"},
-		{"0-unread", state.KindUnread, event.TypeMessage, refused, "missed messages here, and cannot say more, because the homeserver rejects it"},
-		{"0-alert", state.KindAlert, event.TypeMessage, refused, "an alert for my owners, but the homeserver rejects it"},
-		{"0-u0", state.KindUpdate, event.TypeMessage, refused, "news about the update, but the homeserver rejects it"},
-		{"0-t", state.KindArrival, event.TypeMessage, refused, "received over HTTP"},
-		{"0-p", state.KindLost, event.TypeMessage, refused, "a reply to this, but the homeserver rejects it"},
-		{"0-n-e", state.KindNoticeEdit, event.TypeMessage, refused, ""},
-		{"0-q0-r0", state.KindOption, "m.reaction", refused, ""},
-		{"0-a", state.KindReply, event.TypeMessage, refused, "a reply to this, but the homeserver rejects it"},
-		{"0-a-s", state.KindReply, event.TypeMessage, refused, ""},
-		{"0-f0-s", state.KindTooLarge, event.TypeMessage, refused, ""},
-		{"0-n", state.KindNotice, event.TypeMessage, refused, ""},
-		{"0-eyes", state.KindReaction, "m.reaction", refused, ""},
+		{"0-f0", state.KindFinal, "", refused, "an answer, but the homeserver rejects it"},
+		{"0-f0", state.KindFinal, "", &panicError{}, "an answer, but an internal error stops it"},
+		{"0-q0", state.KindQuestion, "", refused, "a question, but the homeserver rejects it"},
+		{"0-q0-1", state.KindQuestionPart, "", refused, "A part of my question is missing, because the homeserver rejects it"},
+		{"0-q0-w", state.KindReminder, "", refused, "still waiting for an answer"},
+		{"o0", state.KindFile, "", refused, "cannot send the file `owl.png`, because the homeserver rejects it"},
+		{"0-g", state.KindGreeting, "", refused, "I am here"},
+		{"0-code", state.KindPairing, "", refused, "about pairing, but the homeserver rejects it"},
+		{"0-unread", state.KindUnread, "", refused, "missed messages here, and cannot say more, because the homeserver rejects it"},
+		{"0-alert", state.KindAlert, "", refused, "an alert for my owners, but the homeserver rejects it"},
+		{"0-u0", state.KindUpdate, "", refused, "news about the update, but the homeserver rejects it"},
+		{"0-t", state.KindArrival, "", refused, "received over HTTP"},
+		{"0-p", state.KindLost, "", refused, "a reply to this, but the homeserver rejects it"},
+		{"0-n-e", state.KindNoticeEdit, "", refused, ""},
+		{"0-q0-r0", state.KindOption, state.Reaction, refused, ""},
+		{"0-a", state.KindReply, "", refused, "a reply to this, but the homeserver rejects it"},
+		{"0-a-s", state.KindReply, "", refused, ""},
+		{"0-f0-s", state.KindTooLarge, "", refused, ""},
+		{"0-n", state.KindNotice, "", refused, ""},
+		{"0-eyes", state.KindReaction, state.Reaction, refused, ""},
 	} {
-		if _, said := substitute(state.Message{Txn: c.txn, Kind: c.kind, Type: c.kept}, message{Body: "owl.png"}, c.err); !strings.Contains(said, c.want) || (said == "") != (c.want == "") {
+		if _, said := substitute(state.Message{Txn: c.txn, Kind: c.kind, Relation: c.relation, Body: "owl.png"}, c.err); !strings.Contains(said, c.want) || (said == "") != (c.want == "") {
 			t.Errorf("%s, %v: %q, want %q", c.txn, c.err, said, c.want)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
@@ -37,9 +36,8 @@ func (r *room) codeFor(user string) ([]state.Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create pairing code: %w", err)
 	}
-	told := matrix.Notice("I don't know you yet. Your pairing code is `" + code + "` (valid for one hour). " +
-		"Ask one of my owners to send `!pair " + code + "` in their chat with me, then send your message again.")
-	return []state.Message{r.out(state.KindPairing, task.Hash(r.id+"\x00"+code)+"-code", told)}, nil
+	return []state.Message{r.notice(state.KindPairing, task.Hash(r.id+"\x00"+code)+"-code", "I don't know you yet. Your pairing code is `"+code+"` (valid for one hour). "+
+		"Ask one of my owners to send `!pair "+code+"` in their chat with me, then send your message again.")}, nil
 }
 
 // doInVain tells somebody who addresses the bot that it does not work for them in this room, once a day and room.
@@ -48,10 +46,8 @@ func (r *room) doInVain(ctx context.Context, row state.Event) error {
 	if r.bot.mayUse(r.id, row.Sender, false).Heard {
 		said = "In this room I only work for my owners."
 	}
-	n := matrix.Notice(said)
-	n.RelatesTo = relate(originOf(row), row.ID)
 	txn := task.Hash(r.id+"\x00"+r.bot.now().UTC().Format(time.DateOnly)) + "-vain" // by our clock: a server may send any time
-	return r.reply(ctx, []state.Message{r.out(state.KindReply, txn, n)}, row.ID)
+	return r.reply(ctx, []state.Message{r.answer(row, state.KindReply, txn, said)}, row.ID)
 }
 
 // stranger returns the unknown user with whom this room is a direct chat, or "".
@@ -76,7 +72,7 @@ func (r *room) doPair(ctx context.Context, row state.Event, code string) error {
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.out(state.KindPairing, task.KeyOf(row.Room, row.ID)+"-paired", matrix.Notice("You're paired. Send me a task."))
+	hello := other.notice(state.KindPairing, task.KeyOf(row.Room, row.ID)+"-paired", "You're paired. Send me a task.")
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
@@ -84,8 +83,8 @@ func (r *room) isAhead(ctx context.Context) (bool, error) {
 	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return true, err
 	}
-	m := matrix.Notice("⏳ I start as soon as the tasks in the previous room are finished and its workspace is here.")
-	return true, r.queue(ctx, r.out(state.KindUpgrade, txn, m))
+	m := r.notice(state.KindUpgrade, txn, "⏳ I start as soon as the tasks in the previous room are finished and its workspace is here.")
+	return true, r.queue(ctx, m)
 }
 
 // hasFollowed reports whether the bot is in the room because of an upgrade.

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"slices"
 
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
@@ -40,27 +39,6 @@ func (r *room) unproven(ctx context.Context, e event.Event, what policy.Proof) (
 	}
 	return "I take this only from an encrypted chat: your homeserver could have written it. " +
 		"Send it again in an encrypted chat with me, from a verified session.", nil
-}
-
-// proven returns the kind of an event, or kindUnproven if it needs a proof where everything does. An edit is then ignored,
-// and so is what asks for nothing by itself. Whoever may have written it, stopping is allowed.
-func (r *room) proven(ctx context.Context, e event.Event, k kind, alone bool) (kind, error) {
-	asks := []kind{kindTask, kindCommand, kindUnsupported}
-	if k != kindEdit && !slices.Contains(asks, k) {
-		return k, nil
-	}
-	m, _ := e.Message()
-	if c, _, ok := parseCommand(taskText(m)); k == kindCommand && ok && c.name == "stop" {
-		return k, nil
-	}
-	said, err := r.unproven(ctx, e, policy.ProofAll)
-	switch {
-	case err != nil || said == "":
-		return k, err
-	case slices.Contains(asks, classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id, alone))):
-		return kindUnproven, nil
-	}
-	return kindArchive, nil
 }
 
 // granted returns the answer to store if an event may answer a question with it, or what its sender

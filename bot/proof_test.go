@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -33,11 +33,8 @@ func (d *deciding) said(id string) string {
 	if err != nil {
 		return ""
 	}
-	var m struct{ Body string }
-	if err := json.Unmarshal(told.Content, &m); err != nil {
-		d.t.Fatal(err)
-	}
-	return m.Body
+	plain, _ := text.Render(told.Body)
+	return plain
 }
 
 func textOf(body string) string { return fmt.Sprintf(`{"msgtype":"m.text","body":%q}`, body) }

@@ -114,7 +114,7 @@ func (r taskRoom) saidIn(e event.Event) (workspace.Message, bool) {
 	if !ok || m.IsEdit() || strings.TrimSpace(m.Body) == "" {
 		return workspace.Message{}, false
 	}
-	text := taskText(m)
+	text := m.Words()
 	if f, ok := fileOf(e); ok {
 		text = strings.TrimSpace(f.Placeholder() + " " + media.CleanName(f.Name) + "\n" + text)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
@@ -73,18 +72,16 @@ func (r *room) attempt(ctx context.Context, eventID string, do func() error, giv
 // giveUpEvent tells the room that an event was not handled, and ends it.
 func (r *room) giveUpEvent(ctx context.Context, row state.Event) func(string) error {
 	return func(said string) error {
-		m := matrix.Notice("⚠️ " + said + " I could not handle this message.")
-		m.RelatesTo = relate(originOf(row), row.ID)
-		return r.reply(ctx, []state.Message{r.out(state.KindReply, task.KeyOf(row.Room, row.ID)+"-p", m)}, row.ID)
+		m := r.answer(row, state.KindReply, task.KeyOf(row.Room, row.ID)+"-p", "⚠️ "+said+" I could not handle this message.")
+		return r.reply(ctx, []state.Message{m}, row.ID)
 	}
 }
 
 // giveUpTask tells the room that a task has failed, and ends it.
 func (r *room) giveUpTask(ctx context.Context, rec state.Task, t *task.Work) func(string) error {
 	return func(said string) error {
-		m := matrix.Text("⚠️ " + said + " I stopped working on this task. The work so far is in /workspace.")
-		m.RelatesTo = relate(task.Origin{Event: rec.Event, Thread: rec.Thread, Moved: rec.Home != rec.Room}, rec.Event)
-		if err := r.queue(ctx, r.out(state.KindLost, rec.Key+"-p", m)); err != nil {
+		m := r.out(state.KindLost, rec.Key+"-p", "⚠️ "+said+" I stopped working on this task. The work so far is in /workspace.")
+		if err := r.queue(ctx, task.OriginOf(rec).Reply(m, rec.Event, "")); err != nil {
 			return err
 		}
 		if err := t.GiveUp(ctx, said); err != nil {

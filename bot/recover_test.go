@@ -43,7 +43,7 @@ func TestPanicOfAnEvent(t *testing.T) {
 	if err != nil || tried != maxPanics || len(unsent) != 2 {
 		t.Fatalf("tried %d times, %d messages, %v", tried, len(unsent), err)
 	}
-	if said := string(unsent[0].Content); !strings.Contains(said, "internal error") || !strings.Contains(said, "I could not handle this message") {
+	if said := unsent[0].Body; !strings.Contains(said, "internal error") || !strings.Contains(said, "I could not handle this message") {
 		t.Errorf("the room is told %s", said)
 	}
 	if log := log.String(); strings.Contains(log, "secret words") || !strings.Contains(log, "TestPanicOfAnEvent") {
@@ -81,7 +81,7 @@ func TestPanicOfAMessage(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log, d.bot.account = zerolog.New(&log), nil
-	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", matrix.Text("secret words"))); err != nil {
+	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "secret words")); err != nil {
 		t.Fatal(err)
 	}
 	d.outbox.drain()
@@ -89,8 +89,8 @@ func TestPanicOfAMessage(t *testing.T) {
 		t.Errorf("%d messages are still to be sent, %v", len(unsent), err)
 	}
 	instead, err := d.bot.Journal.Message(t.Context(), "0-f0-s")
-	if err != nil || !strings.Contains(string(instead.Content), "an internal error stops it") {
-		t.Errorf("in its place: %s, %v", instead.Content, err)
+	if err != nil || !strings.Contains(instead.Body, "an internal error stops it") {
+		t.Errorf("in its place: %s, %v", instead.Body, err)
 	}
 	if log := log.String(); strings.Contains(log, "secret words") || strings.Count(log, "panic while sending a message") != 2*maxPanics {
 		t.Errorf("log: %s", log)
@@ -150,7 +150,7 @@ func TestPanicOfSync(t *testing.T) {
 	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
 		t.Errorf("%d events are left, %v", len(left), err)
 	}
-	if unsent, err := d.bot.Journal.Unsent(t.Context(), d.id); err != nil || len(unsent) != 1 || !strings.Contains(string(unsent[0].Content), "I could not handle this message") {
+	if unsent, err := d.bot.Journal.Unsent(t.Context(), d.id); err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, "I could not handle this message") {
 		t.Errorf("the room is told %+v, %v", unsent, err)
 	}
 	for _, want := range []string{"handling an event", "reading a timeline", "trimming an event", "expecting a task", "resuming a question", "working in the background"} {
@@ -182,8 +182,8 @@ func TestPanicInBackground(t *testing.T) {
 	}
 	d.bot.Updates = struct{ update.Updater }{}
 	d.selfUpdate(t.Context(), update.Order{}, state.Event{Event: event.Event{Room: d.id, ID: "$1"}})
-	if told, err := d.bot.Journal.NextMessage(t.Context(), d.id); err != nil || !strings.Contains(string(told.Content), "The update failed; I keep running the current release.") {
-		t.Errorf("the room is told %s, %v", told.Content, err)
+	if told, err := d.bot.Journal.NextMessage(t.Context(), d.id); err != nil || !strings.Contains(told.Body, "The update failed; I keep running the current release.") {
+		t.Errorf("the room is told %s, %v", told.Body, err)
 	}
 }
 

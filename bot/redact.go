@@ -58,7 +58,7 @@ func (r *room) unquote(ctx context.Context, answer string) error {
 	if err != nil {
 		return fmt.Errorf("look up the edit of a question: %w", err)
 	}
-	if err := r.env.Room.Queue(ctx, task.Message{Kind: state.KindRedaction, Task: edit.Task, Txn: choice + "-x", Redacts: choice}); err != nil {
+	if err := r.queue(ctx, state.Message{Room: r.id, Kind: state.KindRedaction, Task: edit.Task, Txn: choice + "-x", Relation: state.Redaction, About: choice}); err != nil {
 		return err
 	}
 	return r.bot.Journal.Unsay(ctx, choice)

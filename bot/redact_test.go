@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,7 +109,7 @@ func TestRedactedSession(t *testing.T) {
 func TestRedactedChoice(t *testing.T) {
 	d := newDeciding(t, everything)
 	choice := task.ChoiceTxn(d.id, "$answer")
-	row := state.Message{Txn: choice, Room: d.id, Kind: state.KindQuestionEdit, Type: "m.room.message", Content: json.RawMessage(`{"body":"✔ ann: hunter2"}`), Task: "t"}
+	row := state.Message{Txn: choice, Room: d.id, Kind: state.KindQuestionEdit, Body: "✔ ann: hunter2", Task: "t"}
 	if err := d.bot.Journal.Queue(t.Context(), row); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +117,7 @@ func TestRedactedChoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := d.bot.Journal.Message(t.Context(), choice)
-	if err != nil || got.Status != state.Refused || strings.Contains(string(got.Content), "hunter2") {
+	if err != nil || got.Status != state.Refused || strings.Contains(got.Body, "hunter2") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -1,9 +1,7 @@
 package bot
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,26 +10,21 @@ import (
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 )
 
 // unrelated handles a message that was not sent because of err. Synapse rejects an edit of an event that it does not
 // have, or no longer has, and what is in its thread: the edit is given up, and the other sent as a mere reply. No other
 // message that says anything is given up.
-func (o *outbox) unrelated(ctx context.Context, row state.Message, content json.RawMessage, err error) error {
+func (o *outbox) unrelated(ctx context.Context, row state.Message, err error) error {
 	b := o.room.bot
-	var c references
-	if !matrix.IsUnspecified(err) || json.Unmarshal(content, &c) != nil || c.RelatesTo.RelType == "" {
+	if !matrix.IsUnspecified(err) || row.Relation != state.Edit && row.Thread == "" {
 		return err
 	}
 	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected what a message relates to")
-	if c.RelatesTo.RelType == "m.replace" {
+	if row.Relation == state.Edit {
 		return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 	}
-	if row.Content, err = replyOnly(content, c.RelatesTo.InReplyTo.EventID); err != nil {
-		return err
-	}
-	row.About = ""
+	row.Relation, row.Thread = state.Reply, ""
 	return o.send(ctx, row)
 }
 
@@ -44,13 +37,9 @@ func (o *outbox) rejected(ctx context.Context, row state.Message, err error) err
 	if failed != nil {
 		return failed
 	}
-	var told message
-	if err := json.Unmarshal(row.Content, &told); err != nil {
-		told = message{}
-	}
-	if kind, said := substitute(row, told, err); said != "" && !held {
-		sentence := o.room.out(kind, row.Txn+instead, inPlaceOf(told, said))
-		sentence.Task, sentence.Number = row.Task, row.Number
+	if kind, said := substitute(row, err); said != "" && !held {
+		sentence := row
+		sentence.Kind, sentence.Txn, sentence.Body, sentence.File, sentence.Details, sentence.Small = kind, row.Txn+instead, said, nil, "", ""
 		if err := b.Journal.Queue(ctx, sentence); err != nil {
 			return err
 		}
@@ -62,19 +51,6 @@ func (o *outbox) rejected(ctx context.Context, row state.Message, err error) err
 		o.room.tasks.Wake()
 	}
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
-}
-
-// inPlaceOf returns a sentence with what surrounds the text of a message.
-func inPlaceOf(told message, said string) *message {
-	m := matrix.Text(said)
-	m.RelatesTo = told.RelatesTo
-	if told.MsgType == matrix.MsgNotice {
-		m.MsgType = matrix.MsgNotice
-	}
-	if told.Mentions != nil {
-		m.Mentions = told.Mentions
-	}
-	return m
 }
 
 // isHeld reports whether a message is the newest question of a task, or a part of it, and asks about a command. Nobody may
@@ -96,14 +72,13 @@ func (o *outbox) isHeld(ctx context.Context, row state.Message) (bool, error) {
 // instead ends the transaction IDs of substitutes. They have no substitute themselves.
 const instead = task.Instead
 
-// substitute returns what is said in place of a message, of which the content is told, that can never be sent because of
-// err; "" for nothing. Reactions and notices about progress have none: what they announce follows.
-func substitute(row state.Message, told message, err error) (kind state.Kind, said string) {
+// substitute returns what is said in place of a message that can never be sent because of err; "" for nothing. Reactions and notices about progress have none: what they announce follows.
+func substitute(row state.Message, err error) (kind state.Kind, said string) {
 	why := "the homeserver rejects it"
 	if isPanic(err) {
 		why = "an internal error stops it"
 	}
-	if row.Type != event.TypeMessage || strings.HasSuffix(row.Txn, instead) {
+	if !row.Says() || strings.HasSuffix(row.Txn, instead) {
 		return "", ""
 	}
 	switch row.Kind {
@@ -121,7 +96,7 @@ func substitute(row state.Message, told message, err error) (kind state.Kind, sa
 	case state.KindReminder:
 		return row.Kind, "⏰ I am still waiting for an answer. `!status` shows the question."
 	case state.KindFile:
-		return state.KindFileNote, "⚠️ I cannot send the file " + text.Code(cmp.Or(told.FileName, told.Body)) + ", because " + why + ". It is in /workspace/outbox/sent."
+		return state.KindFileNote, "⚠️ I cannot send the file " + text.Code(row.Body) + ", because " + why + ". It is in /workspace/outbox/sent."
 	case state.KindArrival:
 		return row.Kind, "📥 A task was received over HTTP. I cannot show it, because " + why + "."
 	case state.KindGreeting:
@@ -138,17 +113,4 @@ func substitute(row state.Message, told message, err error) (kind state.Kind, sa
 		return row.Kind, "⚠️ I have news about the update, but " + why + ". My log on the host says more."
 	}
 	return state.KindReply, "⚠️ I have a reply to this, but " + why + "."
-}
-
-// replyOnly returns a message that relates to nothing but the event that it replies to, "" for none.
-func replyOnly(content json.RawMessage, to string) (json.RawMessage, error) {
-	var all map[string]any
-	if err := json.Unmarshal(content, &all); err != nil {
-		return nil, fmt.Errorf("read message: %w", err)
-	}
-	delete(all, "m.relates_to")
-	if to != "" {
-		all["m.relates_to"] = map[string]any{"m.in_reply_to": map[string]any{"event_id": to}}
-	}
-	return json.Marshal(all)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
 
@@ -29,7 +28,7 @@ func (d *deciding) waits(held string) (asking state.Task, txn string) {
 // queues stores an unsent message about the question of a task.
 func (d *deciding) queues(asking state.Task, kind state.Kind, txn string) state.Message {
 	d.t.Helper()
-	row := d.out(kind, txn, matrix.Text("Which colour?"))
+	row := d.out(kind, txn, "Which colour?")
 	row.Task = asking.Key
 	if err := d.bot.Journal.Queue(d.t.Context(), row); err != nil {
 		d.t.Fatal(err)
@@ -67,8 +66,8 @@ func TestRefusedApproval(t *testing.T) {
 			t.Errorf("%s, %q: in its place: %v", c.kind, c.held, err)
 		}
 		end, err := d.bot.Journal.Message(t.Context(), asking.Key+"-f0")
-		if told := err == nil && strings.Contains(string(end.Content), "The command was not run."); told != (c.want == state.TaskAnswered) {
-			t.Errorf("%s, %q: the room is told %s, %v", c.kind, c.held, end.Content, err)
+		if told := err == nil && strings.Contains(end.Body, "The command was not run."); told != (c.want == state.TaskAnswered) {
+			t.Errorf("%s, %q: the room is told %s, %v", c.kind, c.held, end.Body, err)
 		}
 	}
 }
@@ -92,8 +91,8 @@ func TestQuestionRefused(t *testing.T) {
 		t.Fatal(ended, err)
 	}
 	reminder, err := d.bot.Journal.Message(t.Context(), txn+"-w")
-	if err != nil || reminder.About != txn+instead || !strings.Contains(string(reminder.Content), "Which colour?") {
-		t.Errorf("the reminder is about %q, and says %s, %v", reminder.About, reminder.Content, err)
+	if err != nil || reminder.About != txn+instead || !strings.Contains(reminder.Body, "Which colour?") {
+		t.Errorf("the reminder is about %q, and says %s, %v", reminder.About, reminder.Body, err)
 	}
 	d.text("$early", "@ann:here", "early", time.Minute)
 	d.text("$instead", "@bot:here", "I have a question", 0)

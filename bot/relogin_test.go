@@ -15,7 +15,7 @@ import (
 	"matrix-tui/bot/bottest/person"
 	"matrix-tui/bot/bottest/proxy"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/state/event"
+	"matrix-tui/state"
 )
 
 // A room whose one-time keys cannot be claimed delays neither a new login nor what is sent to other rooms meanwhile. Its
@@ -40,7 +40,7 @@ func TestLoginDuringHangingClaim(t *testing.T) {
 		return name
 	}
 	send := func(room, text string) error {
-		_, err := a.Send(ctx, room, event.TypeMessage, text, matrix.Notice(text))
+		_, err := a.Send(ctx, state.Message{Room: room, Txn: text, Notice: true, Body: text})
 		return err
 	}
 	reads := func(p *person.Person, room, text string) {

@@ -6,38 +6,32 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
 )
 
-// A text that names other people notifies only the requester, and only in a group.
+// A text notifies only the requester, only in a group, and only with its first part.
 func TestAnswerMentions(t *testing.T) {
-	parts := matrix.Parts("ask @bob:here or [him](https://matrix.to/#/@bob:here)\n\n"+strings.Repeat("more\n\n", 5000), "$task")
-	if len(parts) < 2 {
-		t.Fatalf("%d parts", len(parts))
-	}
 	d := newDeciding(t, everything)
 	for _, c := range []struct {
 		members, invited int
-		want             *matrix.Mentions
-	}{{2, 0, &matrix.Mentions{}}, {2, 1, &matrix.Mentions{UserIDs: []string{"@ann:here"}}}, {3, 0, &matrix.Mentions{UserIDs: []string{"@ann:here"}}}} {
+		want             []string
+	}{{2, 0, nil}, {2, 1, []string{"@ann:here"}}, {3, 0, []string{"@ann:here"}}} {
 		d.bot.members.Learn(d.id, d.bot.members.Version(), c.members)
 		d.bot.invited.Learn(d.id, d.bot.invited.Version(), c.invited)
-		one := matrix.Text("done")
-		taskRoom{d.room}.mention(t.Context(), one, "@ann:here")
-		if diff := cmp.Diff(c.want, one.Mentions); diff != "" {
-			t.Errorf("%d members, %d invited: %s", c.members, c.invited, diff)
+		parts := taskRoom{d.room}.Render(t.Context(), task.Message{Mention: "@ann:here", Long: &task.Long{}, Message: state.Message{
+			Relation: state.Reply, Target: "$task", Small: "2 s", Body: "ask @bob:here\n\n" + strings.Repeat("more\n\n", 3000),
+		}})
+		if len(parts) < 2 {
+			t.Fatalf("%d parts", len(parts))
 		}
-	}
-	taskRoom{d.room}.mention(t.Context(), parts[0], "@ann:here")
-	if diff := cmp.Diff(&matrix.Mentions{UserIDs: []string{"@ann:here"}}, parts[0].Mentions); diff != "" {
-		t.Error(diff)
-	}
-	if parts[0].RelatesTo.InReplyTo.EventID != "$task" {
-		t.Error("the first part does not reply to the task")
-	}
-	for _, p := range parts[1:] {
-		if diff := cmp.Diff(&matrix.Mentions{}, p.Mentions); diff != "" || p.RelatesTo != nil {
-			t.Errorf("a later part mentions or relates: %s", diff)
+		if diff := cmp.Diff(c.want, parts[0].Mentions); diff != "" || parts[0].Target != "$task" {
+			t.Errorf("%d members, %d invited: %s; about %s", c.members, c.invited, diff, parts[0].Target)
+		}
+		for i, p := range parts[1:] {
+			if len(p.Mentions) > 0 || p.Relation != "" || (p.Small != "") != (i == len(parts)-2) {
+				t.Errorf("part %d: %+v", i+1, p)
+			}
 		}
 	}
 }

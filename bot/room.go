@@ -9,11 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
@@ -46,14 +44,14 @@ type room struct {
 	refusal     refusal // used by the control worker only
 
 	mu        sync.Mutex
-	stays     bool            // the owners know that the room's policy cannot move to its successor
-	uninvited time.Time       // when they were last told that the bot may not enter it
-	current   *task.Work      // the task that the worker has claimed; nil for none
-	alarms    time.Time       // when the room was last told about an internal error
-	cleartext time.Time       // when it was last warned about an unencrypted message
-	refused   map[string]bool // event types that the bot may not send here
-	due       *time.Timer     // wakes tasks when the task that is up next is due; nil if none was
-	keyless   map[string]bool // pending events that could not be decrypted since the last key arrived
+	stays     bool                    // the owners know that the room's policy cannot move to its successor
+	uninvited time.Time               // when they were last told that the bot may not enter it
+	current   *task.Work              // the task that the worker has claimed; nil for none
+	alarms    time.Time               // when the room was last told about an internal error
+	cleartext time.Time               // when it was last warned about an unencrypted message
+	refused   map[state.Relation]bool // what the bot may not send here
+	due       *time.Timer             // wakes tasks when the task that is up next is due; nil if none was
+	keyless   map[string]bool         // pending events that could not be decrypted since the last key arrived
 }
 
 func newRoom(b *Bot, id string) *room {
@@ -244,7 +242,7 @@ func (r *room) alarm(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	text := r.bot.sentence(err) + " I will keep trying; nothing is lost."
-	if _, err := r.bot.account.Send(ctx, r.id, event.TypeMessage, "", matrix.Notice(text)); err != nil {
+	if _, err := r.bot.account.Send(ctx, r.notice("", "", text)); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about the error")
 	}
 }

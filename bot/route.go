@@ -32,7 +32,6 @@ type route struct {
 	verdict verdict
 	task    *state.Task  // with isAnswer, isLate and isClosed
 	among   []state.Task // with isAmbiguous
-	alone   bool         // the bot and the sender are the room's only members
 }
 
 // routeOf decides what a new message is. A reply to a question, or a message in its
@@ -43,9 +42,6 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	m, ok := row.Message()
 	if !ok {
 		return route{}, nil
-	}
-	if _, _, command := parseCommand(taskText(m)); command {
-		return route{}, nil // only !task gets here
 	}
 	to := r.bot.addressee(m)
 	if to == policy.Others {
@@ -92,7 +88,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	case 0:
 		return route{}, nil
 	case 1:
-		if own[0].HeldCommand != "" && task.IsYes(taskText(m)) && to != policy.TheBot && !row.IsDecrypted() {
+		if own[0].HeldCommand != "" && task.IsYes(m.Words()) && to != policy.TheBot && !row.IsDecrypted() {
 			return route{verdict: isUnclear, task: &own[0]}, nil
 		}
 		return route{verdict: isAnswer, task: &own[0]}, nil

@@ -39,8 +39,8 @@ func TestInitialSyncFromCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	told, err := b.Journal.NextMessage(t.Context(), "!stays:here")
-	if err != nil || !strings.Contains(string(told.Content), "lost my position") {
-		t.Errorf("the owners are told %s, %v", told.Content, err)
+	if err != nil || !strings.Contains(told.Body, "lost my position") {
+		t.Errorf("the owners are told %s, %v", told.Body, err)
 	}
 	if !slices.Contains(batch.Left, "!gone:here") || slices.Contains(batch.Left, "!stays:here") {
 		t.Errorf("left: %v", batch.Left)

@@ -107,7 +107,7 @@ func (r *room) filesBefore(ctx context.Context, row state.Event) (files []state.
 		if !file || r.bot.addressee(m) == policy.Others || one.Status != state.Archived || next.Time.Sub(one.Time) > task.WordsTime || one.Relation().Thread() != row.Relation().Thread() {
 			break
 		}
-		files = append(files, state.Said{By: one.Sender, Text: taskText(m), Event: one.ID, Joined: true, At: one.Time, File: true})
+		files = append(files, state.Said{By: one.Sender, Text: m.Words(), Event: one.ID, Joined: true, At: one.Time, File: true})
 		next = one.Event
 	}
 	slices.Reverse(files)

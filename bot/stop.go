@@ -177,7 +177,7 @@ func (r *room) couldStop(ctx context.Context, e event.Event) bool {
 	if !ok || m.IsFile() || m.IsEdit() {
 		return false
 	}
-	said, _ := policy.AfterName(taskText(m), r.bot.UserID(), r.bot.name())
+	said, _ := policy.AfterName(m.Words(), r.bot.UserID(), r.bot.name())
 	word := strings.ToLower(strings.TrimFunc(said, func(c rune) bool { return event.IsBlank(c) || unicode.IsPunct(c) }))
 	if !slices.Contains(stopWords, word) {
 		return false

@@ -95,8 +95,8 @@ func TestStopAllWaiting(t *testing.T) {
 		t.Errorf("%d questions are open", left)
 	}
 	told, _ := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$4"}}))
-	if !strings.Contains(string(told.Content), "open questions are cancelled") {
-		t.Errorf("the room is told %s", told.Content)
+	if !strings.Contains(told.Body, "open questions are cancelled") {
+		t.Errorf("the room is told %s", told.Body)
 	}
 }
 
@@ -119,8 +119,8 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 		for _, suffix := range []string{"-queued-x", "-end"} {
 			if m, err := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, event)+suffix); err == nil {
 				shown = append(shown, suffix)
-				if suffix == "-end" && !strings.Contains(string(m.Content), "⏹") {
-					t.Errorf("it ends with %s", m.Content)
+				if suffix == "-end" && !strings.Contains(m.Body, "⏹") {
+					t.Errorf("it ends with %s", m.Body)
 				}
 			}
 		}
@@ -131,8 +131,8 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 	final, _ := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, "$3")+"-f0")
 	rec, _ := d.bot.Journal.TaskOf(t.Context(), d.id, "$3")
 	order, _ := d.bot.Journal.Event(t.Context(), d.id, "$7")
-	if !strings.Contains(string(final.Content), "⏹ Stopped.") || rec.State != state.TaskAnswered || order.Status != state.Done {
-		t.Errorf("the stopped task is %s and has the answer %s; the order is %v", rec.State, final.Content, order.Status)
+	if !strings.Contains(final.Body, "⏹ Stopped.") || rec.State != state.TaskAnswered || order.Status != state.Done {
+		t.Errorf("the stopped task is %s and has the answer %s; the order is %v", rec.State, final.Body, order.Status)
 	}
 	lines, err := d.workLines(t.Context())
 	if err != nil || !strings.Contains(lines[0], "1 task is queued") {

@@ -168,21 +168,26 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 	return b.account.AfterCommit(ctx, batch)
 }
 
-// examine decrypts a new event and reports whether the bot has to decide about it.
+// examine decrypts a new event and decides what it is to the bot; one that is not fresh is context.
 // One that panics here is left to its room's worker, which counts that.
-func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state.Event, wanted bool) {
+func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state.Event) {
 	b.worked.Open()
 	b.noteRenamed(e)
-	row.Event, wanted = e, fresh
+	row.Event = e
 	err := recovered(func() error {
 		row.Event = b.understood(b.account.Decrypt(ctx, e))
-		wanted = fresh && b.room(e.Room).classify(ctx, row.Event, b.mayBeAlone(e.Room)) != kindArchive
+		if fresh {
+			row = b.judged(ctx, row)
+		}
 		return nil
 	})
 	if panicked := (*panicError)(nil); errors.As(err, &panicked) {
 		b.log.Error().Str("room", e.Room).Str("event", e.ID).Bytes("stack", panicked.stack).Msg("panic while reading an event")
 	}
-	return row, wanted
+	if !fresh {
+		row.Kind = event.KindContext
+	}
+	return row
 }
 
 // isOwnEdit reports whether an event is one of our own edits, which the journal does not

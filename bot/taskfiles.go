@@ -75,7 +75,7 @@ func (r taskRoom) Fetch(ctx context.Context, f media.File) (fetched *media.Fetch
 
 // Send is part of [task.Room].
 func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) error {
-	var up media.Uploaded
+	var file event.FileInfo
 	err := withRetry(ctx, func() (err error) {
 		call, cancel := context.WithTimeout(ctx, uploadTimeout)
 		defer cancel()
@@ -83,7 +83,7 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 		if err != nil {
 			return err
 		}
-		up, err = media.Upload(call, r.bot.account.Upload, item, encrypted)
+		file, err = media.Upload(call, r.bot.account, item, encrypted)
 		return err
 	})
 	switch {
@@ -98,12 +98,7 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}
-	content, err := media.Content(item, up, follows(task.Origin{Event: rec.Event, Thread: rec.Thread, Moved: rec.Home != rec.Room}))
-	if err != nil {
-		return err
-	}
-	if content, err = matrix.WithTxn(content, txn); err != nil {
-		return err
-	}
-	return r.queue(ctx, state.Message{Txn: txn, Room: r.id, Kind: state.KindFile, Type: event.TypeMessage, Content: content, Task: key})
+	m := task.OriginOf(rec).Reply(r.out(state.KindFile, txn, item.Name), rec.Event, "").Following()
+	m.Task, m.File = key, &file
+	return r.queue(ctx, m)
 }

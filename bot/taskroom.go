@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,115 +34,82 @@ func (r taskRoom) Wake() { r.outbox.Wake() }
 func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Message {
 	var rows []state.Message
 	for _, m := range out {
-		from := len(rows)
-		switch {
-		case m.Reaction != "":
-			rows = append(rows, r.row(m, event.TypeReaction, matrix.Reaction(m.About, m.Reaction, m.Txn), ownTxn(m.About)))
-		case m.Redacts != "":
-			rows = append(rows, r.row(m, event.TypeRedaction, matrix.Redaction(state.AboutRef(m.Redacts)), m.Redacts))
-		case m.Long != nil:
+		m.Room = r.id
+		r.relate(ctx, &m)
+		r.mention(ctx, &m)
+		if m.Long == nil {
+			rows = append(rows, m.Message)
+		} else {
 			rows = append(rows, r.long(ctx, m)...)
-		default:
-			rows = append(rows, r.out(m.Kind, m.Txn, r.short(ctx, m)))
-		}
-		for i := from; i < len(rows); i++ {
-			rows[i].Task, rows[i].Number = m.Task, m.Number
-			if m.Kind == state.KindFinal { // the parts of a result are numbered
-				rows[i].Number = i - from
-			}
 		}
 	}
 	return rows
 }
 
-// row returns the row of a message that is not text.
-func (r taskRoom) row(m task.Message, eventType string, content json.RawMessage, about string) state.Message {
-	return state.Message{Txn: m.Txn, Room: r.id, Kind: m.Kind, Type: eventType, Content: content, About: about}
+// relate makes a message no reply if it need not be one, because nothing else has been said in between.
+func (r taskRoom) relate(ctx context.Context, m *task.Message) {
+	if m.Since == "" {
+		return
+	}
+	if said, err := r.bot.Journal.SaidAfter(ctx, r.id, m.Since, r.bot.UserID(), m.Task, m.Parts); err == nil && !said {
+		m.Relation, m.Target, m.About = "", "", ""
+	}
 }
 
-// short returns a message whose text fits into one event.
-func (r taskRoom) short(ctx context.Context, m task.Message) *message {
-	c := matrix.Text(m.Text)
-	if m.Notice {
-		c = matrix.Notice(m.Text)
-	}
-	if m.Details != "" {
-		c.Fold(m.Details)
-	}
-	switch {
-	case m.Edits != "":
-		c = matrix.Edit(state.AboutRef(m.Edits), c)
-	case m.About != "":
-		c.RelatesTo = r.relation(ctx, m)
-	}
-	r.mention(ctx, c, m.Mention)
-	return c
-}
-
-// relation returns the relation of a message to what it is about. It is nil if the message need not be a reply, because
-// nothing else has been said in between.
-func (r taskRoom) relation(ctx context.Context, m task.Message) *matrix.RelatesTo {
-	rel := relate(m.Origin, m.About)
-	if rel == nil || m.Since == "" || m.Origin.Thread != "" || m.Origin.Moved {
-		return rel
-	}
-	said, err := r.bot.Journal.SaidAfter(ctx, r.id, m.Since, r.bot.UserID(), m.Task, m.Parts)
-	if err != nil || said {
-		return rel
-	}
-	return nil
-}
-
-// mention makes a message notify one user; "" is nobody. In a room of two, every message does.
-func (r taskRoom) mention(ctx context.Context, c *message, user string) {
-	if user == "" {
+// mention makes a message notify one user. In a room of two, every message does.
+func (r taskRoom) mention(ctx context.Context, m *task.Message) {
+	if m.Mention == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if alone, err := r.bot.willBeAlone(ctx, r.id); err != nil || !alone {
-		c.Mentions = &matrix.Mentions{UserIDs: []string{user}}
+		m.Mentions = []string{m.Mention}
 	}
 }
 
-// long returns the rows of a text of any length, as text messages or as notices. A
-// text that is too long for a few messages becomes its beginning and a file.
+// long returns the rows of a text of any length. One that is too long for a few messages becomes its beginning and a file.
 func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
-	messages := r.parts(ctx, m)
-	messages[0].RelatesTo = r.relation(ctx, m)
-	last := messages[0] // of text
-	for _, c := range messages[1:] {
-		if c.RelatesTo = follows(m.Origin); c.MsgType != matrix.MsgFile {
-			last = c
-		}
-	}
-	if m.Small != "" {
-		last.Small(m.Small, m.Details)
-	}
-	r.mention(ctx, messages[0], m.Mention)
-	rows := make([]state.Message, len(messages))
-	for i, c := range messages {
-		if m.Notice && c.MsgType == matrix.MsgText {
-			c.MsgType = matrix.MsgNotice
-		}
-		kind, txn := m.Kind, m.Txn
-		if i > 0 {
-			kind, txn = m.Long.Kind, m.Long.Txn+strconv.Itoa(i)
-		}
-		rows[i] = r.out(kind, txn, c)
-	}
-	return rows
-}
-
-// parts splits a long text into messages.
-func (r taskRoom) parts(ctx context.Context, m task.Message) []*message {
-	messages, err := matrix.Long(m.Long.Before+m.Text, m.About, m.Long.Name, m.Text, func() (*message, error) {
-		return r.bot.account.UploadText(ctx, r.id, m.Long.Name+".md", m.Text)
+	name := m.Long.Name + ".md"
+	parts, file, err := matrix.Long(m.Long.Before+m.Body, m.Long.Name, m.Body, func() (event.FileInfo, error) {
+		call, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		return r.upload(call, name, m.Body)
 	})
 	if err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot upload " + m.Long.Name)
 	}
-	return messages
+	rows := make([]state.Message, len(parts), len(parts)+1)
+	for i, part := range parts {
+		rows[i] = m.Message
+		if rows[i].Body = part; i < len(parts)-1 {
+			rows[i].Details, rows[i].Small = "", ""
+		}
+	}
+	if file != nil {
+		one := m.Message
+		one.Body, one.File, one.Notice, one.Details, one.Small = name, file, false, "", ""
+		rows = append(rows, one)
+	}
+	for i := range rows {
+		if i > 0 {
+			rows[i] = rows[i].Following()
+			rows[i].Kind, rows[i].Txn, rows[i].Mentions = m.Long.Kind, m.Long.Txn+strconv.Itoa(i), nil
+		}
+		if m.Kind == state.KindFinal { // the parts of a result are numbered
+			rows[i].Number = i
+		}
+	}
+	return rows
+}
+
+// upload uploads a text as a file, encrypted if the room is.
+func (r taskRoom) upload(ctx context.Context, name, words string) (event.FileInfo, error) {
+	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
+	if err != nil {
+		return event.FileInfo{}, err
+	}
+	return r.bot.account.Upload(ctx, strings.NewReader(words), event.FileInfo{MimeType: "text/markdown", Size: int64(len(words))}, name, encrypted)
 }
 
 // Fits is part of [task.Room].
@@ -158,7 +124,7 @@ func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
 	if err != nil || sent.Event == "" {
 		return false
 	}
-	_, err = r.bot.account.Send(ctx, r.id, event.TypeMessage, "", matrix.Edit(sent.Event, matrix.Notice(words)))
+	_, err = r.bot.account.Send(ctx, state.Message{Room: r.id, Relation: state.Edit, Target: sent.Event, Notice: true, Body: words})
 	if err != nil {
 		r.bot.log.Debug().Err(err).Str("room", r.id).Msg("cannot edit the progress notice")
 		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))

@@ -10,24 +10,19 @@ import (
 	"matrix-tui/state"
 )
 
-// The row of a message says which message it refers to and which task it belongs to. The
-// event ID is put into the content when the message is sent.
+// The rows of a long message say of which task they are and which part.
 func TestRender(t *testing.T) {
 	d := newDeciding(t, everything)
 	r := taskRoom{d.room}
-	here := task.Origin{Event: "$1"}
+	text := func(kind state.Kind, txn string, number int, body string) state.Message {
+		return state.Message{Kind: kind, Txn: txn, Task: "k", Number: number, Body: body, Relation: state.Reply, Target: "$1"}
+	}
 	rows := r.Render(t.Context(),
-		task.Message{Kind: state.KindFinal, Txn: "k-f0", Task: "k", Text: strings.Repeat("long ", 10000), Origin: here, About: "$1",
-			Long: &task.Long{Name: "answer", Kind: state.KindFinal, Txn: "k-f"}},
-		task.Message{Kind: state.KindQuestion, Txn: "k-q1", Task: "k", Number: 1, Text: strings.Repeat("long ", 10000), Origin: here, About: "$1", Notice: true,
-			Long: &task.Long{Name: "question", Kind: state.KindQuestionPart, Txn: "k-q1-"}},
-		task.Message{Kind: state.KindNotice, Txn: "k-n1", Task: "k", Number: 1, Text: "x", Notice: true, Origin: here, About: state.AboutRef("k-q0")},
-		task.Message{Kind: state.KindNoticeEdit, Txn: "k-n1-e", Task: "k", Number: 1, Text: "x", Notice: true, Edits: "k-n1"},
-		task.Message{Kind: state.KindOption, Txn: "k-q1-r0", Task: "k", Number: 1, About: state.AboutRef("k-q1"), Reaction: "1"},
-		task.Message{Kind: state.KindRedaction, Txn: "k-eyes-x", Task: "k", Redacts: "k-eyes"},
-		task.Message{Kind: state.KindArrival, Txn: "k-t", Task: "k", Text: "x", Notice: true},
+		task.Message{Message: text(state.KindFinal, "k-f0", 0, strings.Repeat("long ", 10000)), Long: &task.Long{Name: "answer", Kind: state.KindFinal, Txn: "k-f"}},
+		task.Message{Message: text(state.KindQuestion, "k-q1", 1, strings.Repeat("long ", 10000)), Long: &task.Long{Name: "question", Kind: state.KindQuestionPart, Txn: "k-q1-"}},
+		task.Message{Message: text(state.KindNotice, "k-n1", 1, "x")},
 	)
-	if len(rows) < 11 {
+	if len(rows) < 7 {
 		t.Errorf("only %d rows", len(rows))
 	}
 	for _, m := range rows {
@@ -37,31 +32,27 @@ func TestRender(t *testing.T) {
 		if _, kind, number := state.KindOfTxn(strings.Replace(m.Txn, "k", "0123456789abcdef0123", 1)); kind != m.Kind || number != m.Number {
 			t.Errorf("%s is %s %d; its row says %s %d", m.Txn, kind, number, m.Kind, m.Number)
 		}
-		if has := strings.Contains(string(m.Content), state.AboutRef("")); has != (m.About != "") {
-			t.Errorf("%s is about %q: %s", m.Txn, m.About, m.Content)
-		}
 	}
 }
 
-// A message replies to what it is about only if something else was said in between, and then names that. In a thread it
-// always does.
+// A message replies to what it is about only if something else was said in between, and then names that.
 func TestQuote(t *testing.T) {
 	d := newDeciding(t, everything)
 	r := taskRoom{d.room}
 	d.says("$task", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"do it"}`, 0)
 	d.says("$more", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"well"}`, 0)
-	answer := task.Message{Task: "k", Text: "done", About: "$task", Since: "$task", Origin: task.Origin{Event: "$task"}, Parts: []string{"$more"}}
-	if rel := r.relation(t.Context(), answer); rel != nil {
-		t.Errorf("it follows its task, and replies: %+v", rel)
-	}
-	for name, change := range map[string]func(m *task.Message){
-		"in a thread":           func(m *task.Message) { m.Origin.Thread = "$root" },
-		"another one's message": func(m *task.Message) { m.Parts = nil },
-		"about a question":      func(m *task.Message) { m.Since = "" },
+	for name, c := range map[string]struct {
+		since string
+		parts []string
+		want  state.Relation
+	}{
+		"it follows its task":   {"$task", []string{"$more"}, ""},
+		"another one's message": {"$task", nil, state.Reply},
+		"about a question":      {"", []string{"$more"}, state.Reply},
 	} {
-		m := answer
-		if change(&m); r.relation(t.Context(), m) == nil {
-			t.Errorf("%s: no reply", name)
+		m := task.Message{Message: state.Message{Task: "k", Body: "done", Relation: state.Reply, Target: "$task"}, Since: c.since, Parts: c.parts}
+		if got := r.Render(t.Context(), m)[0]; got.Relation != c.want || (got.Target != "") != (c.want != "") {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

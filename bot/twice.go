@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 )
 
 // sent notes which event of a room one of our messages became. If it is another one
@@ -24,10 +22,10 @@ func (b *Bot) sent(ctx context.Context, room, txn, id string) error {
 		return err
 	}
 	b.log.Warn().Str("room", room).Str("txn", txn).Str("event", id).Msg("the homeserver has taken a message twice")
-	if row.Type != event.TypeMessage || row.Kind == state.KindNoticeEdit || row.Kind == state.KindQuestionEdit { // nobody sees that it is there twice
+	if !row.Says() || row.Kind == state.KindNoticeEdit || row.Kind == state.KindQuestionEdit { // nobody sees that it is there twice
 		return nil
 	}
 	return b.room(room).queue(ctx, state.Message{
-		Txn: task.Hash(room+"\x00"+id) + "-twice", Room: room, Kind: state.KindRedaction, Type: event.TypeRedaction, Content: matrix.Redaction(id),
+		Txn: task.Hash(room+"\x00"+id) + "-twice", Room: room, Kind: state.KindRedaction, Relation: state.Redaction, Target: id,
 	})
 }

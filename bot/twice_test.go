@@ -1,10 +1,8 @@
 package bot
 
 import (
-	"strings"
 	"testing"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -12,7 +10,7 @@ import (
 // A message of ours that the homeserver has taken twice is removed once, and what is known stays: people have replied to it.
 func TestSentTwice(t *testing.T) {
 	d := newDeciding(t, everything)
-	final, edit := d.out(state.KindFinal, "0-f0", matrix.Text("done")), d.out(state.KindNoticeEdit, "0-n-e", matrix.Text("done"))
+	final, edit := d.out(state.KindFinal, "0-f0", "done"), d.out(state.KindNoticeEdit, "0-n-e", "done")
 	if err := d.bot.Journal.Queue(t.Context(), final, edit); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +26,7 @@ func TestSentTwice(t *testing.T) {
 		t.Errorf("the message is %s, %v", row.Event, err)
 	}
 	unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
-	if err != nil || len(unsent) != 1 || unsent[0].Type != event.TypeRedaction || !strings.Contains(string(unsent[0].Content), "$late0-f0") {
+	if err != nil || len(unsent) != 1 || unsent[0].Relation != state.Redaction || unsent[0].Target != "$late0-f0" {
 		t.Errorf("to be sent: %v, %v", unsent, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -36,7 +35,7 @@ func (b *Bot) decrypted(ctx context.Context, row state.Event) (state.Event, erro
 	if now.Encryption == row.Encryption && now.Session == row.Session && now.Distrust == row.Distrust {
 		return row, nil
 	}
-	now = b.trim(now)
+	now = b.trim(b.judged(ctx, now))
 	return now, b.Journal.Decoded(ctx, now)
 }
 
@@ -179,9 +178,8 @@ func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
 	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	m := matrix.Notice("🔒 I cannot decrypt this message yet because the key is missing. I have requested it and will start when it arrives. If nothing happens, send the message again.")
-	m.RelatesTo = relate(originOf(row), row.ID)
-	return r.queue(ctx, r.out(state.KindMissingKey, txn, m))
+	m := r.answer(row, state.KindMissingKey, txn, "🔒 I cannot decrypt this message yet because the key is missing. I have requested it and will start when it arrives. If nothing happens, send the message again.")
+	return r.queue(ctx, m)
 }
 
 // doUndecryptable says that a message will never be decrypted.
@@ -190,9 +188,7 @@ func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
 	if row.Encryption == event.Copy {
 		say = "🔒 " + copyText
 	}
-	m := matrix.Notice(say)
-	m.RelatesTo = relate(originOf(row), row.ID)
-	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", m)); err != nil {
+	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", say)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

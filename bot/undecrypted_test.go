@@ -20,27 +20,27 @@ func keylessEvent(d *deciding, id, session string) state.Event {
 	}}
 }
 
-func TestClassifyEncrypted(t *testing.T) {
+func TestKindOfEncrypted(t *testing.T) {
 	for _, c := range []struct {
 		encryption event.Encryption
 		sender     string
 		hear       policy.Decision
-		want       kind
+		want       event.Kind
 	}{
-		{event.MissingKey, "@ann:here", policy.Decision{Heard: true}, kindUndecrypted},
-		{event.Untrusted, "@ann:here", policy.Decision{Heard: true}, kindUndecrypted},
-		{event.MissingKey, "@new:here", policy.Decision{Pair: true}, kindUndecrypted},
-		{event.MissingKey, "@eve:there", policy.Decision{}, kindArchive},
-		{event.MissingKey, self, policy.Decision{Heard: true}, kindArchive},
-		{event.Undecryptable, "@ann:here", policy.Decision{Heard: true}, kindUndecryptable},
-		{event.Undecryptable, "@new:here", policy.Decision{Pair: true}, kindArchive},
-		{event.Copy, "@ann:here", policy.Decision{Heard: true}, kindUndecryptable},
-		{event.Copy, "@new:here", policy.Decision{Pair: true}, kindArchive},
-		{event.Decrypted, "@ann:here", policy.Decision{Heard: true}, kindArchive}, // its content was of a type that is never encrypted
+		{event.MissingKey, "@ann:here", policy.Decision{Heard: true}, event.KindUndecrypted},
+		{event.Untrusted, "@ann:here", policy.Decision{Heard: true}, event.KindUndecrypted},
+		{event.MissingKey, "@new:here", policy.Decision{Pair: true}, event.KindUndecrypted},
+		{event.MissingKey, "@eve:there", policy.Decision{}, event.KindContext},
+		{event.MissingKey, self, policy.Decision{Heard: true}, event.KindContext},
+		{event.Undecryptable, "@ann:here", policy.Decision{Heard: true}, event.KindUndecryptable},
+		{event.Undecryptable, "@new:here", policy.Decision{Pair: true}, event.KindContext},
+		{event.Copy, "@ann:here", policy.Decision{Heard: true}, event.KindUndecryptable},
+		{event.Copy, "@new:here", policy.Decision{Pair: true}, event.KindContext},
+		{event.Decrypted, "@ann:here", policy.Decision{Heard: true}, event.KindContext}, // its content was of a type that is never encrypted
 	} {
 		e := event.Event{Type: event.TypeEncrypted, Sender: c.sender, Encryption: c.encryption}
-		if got := classify(e, self, func(event.Event) policy.Decision { return c.hear }); got != c.want {
-			t.Errorf("%s of %s is %d, want %d", c.encryption, c.sender, got, c.want)
+		if got := judgedAs(e, func(event.Event) policy.Decision { return c.hear }); got != c.want {
+			t.Errorf("%s of %s is %s, want %s", c.encryption, c.sender, got, c.want)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestTellsOfUndecryptable(t *testing.T) {
 		}
 		d.decides()
 		unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
-		if err != nil || len(unsent) != 1 || !strings.Contains(string(unsent[0].Content), want) {
+		if err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, want) {
 			t.Errorf("%s: the room is told %v, %v", encryption, unsent, err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestUndecrypted(t *testing.T) {
 		}
 		for _, m := range unsent {
 			if m.Kind == state.KindMissingKey {
-				about = append(about, string(m.Content))
+				about = append(about, m.Target)
 			}
 		}
 		return about

@@ -7,11 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 )
 
 // warnUntrusted tells a room why the bot does not act on a message and what to do about it,
@@ -32,9 +30,7 @@ func (b *Bot) warnUntrusted(row state.Event) {
 		defer cancel()
 		day := strconv.FormatInt(now.Unix()/int64(keyring.WarnPause/time.Second), 10) // the same after a restart
 		txn := task.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
-		m := matrix.Notice(distrustSentence(row.Sender, e2ee.Distrust(row.Distrust)))
-		m.RelatesTo, m.Txn = relate(originOf(row), row.ID), txn
-		_, err := b.account.SendClear(ctx, row.Room, event.TypeMessage, txn, m)
+		_, err := b.account.SendClear(ctx, b.room(row.Room).answer(row, state.KindUnreadable, txn, distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
 		if err != nil && b.ctx.Err() == nil {
 			b.keys.ForgetWarning(of)
 			b.log.Warn().Err(err).Str("room", row.Room).Msg("cannot send the warning about an untrusted device")
@@ -74,9 +70,7 @@ func (r *room) tellUnverified(joined state.Event) {
 		unverified, err := r.bot.account.Unverified(ctx, r.id)
 		if err == nil && unverified {
 			txn := task.KeyOf(joined.Room, joined.ID) + "-unverified"
-			m := matrix.Notice("🔒 Can't you read what I write here? Then your session is not verified.\n" + howToVerify)
-			m.Txn = txn
-			_, err = r.bot.account.SendClear(ctx, r.id, event.TypeMessage, txn, m)
+			_, err = r.bot.account.SendClear(ctx, r.notice(state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+howToVerify))
 		}
 		if err != nil && r.bot.ctx.Err() == nil {
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about unverified sessions")

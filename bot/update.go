@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/update"
@@ -57,17 +56,15 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) e
 // selfUpdate carries out an order from a room and shows the progress by editing the answer to it.
 func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) {
 	key, n := task.KeyOf(row.Room, row.ID), 0
-	send := func(suffix string, m *matrix.Message) {
-		if err := r.queue(ctx, r.out(state.KindUpdate, key+suffix, m)); err != nil && ctx.Err() == nil {
-			r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot report the update")
+	say := func(text string) {
+		n++
+		m := r.notice(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), "🔄 "+text)
+		m.Relation, m.About = state.Edit, toldTxn(row)
+		if err := r.queue(ctx, m); err != nil && ctx.Err() == nil {
+			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
 		}
 	}
-	err := r.bot.guarded(r.id, "updating", func() error {
-		return r.bot.SelfUpdate(ctx, o, func(text string) {
-			n++
-			send(fmt.Sprint("-u", n), matrix.Edit(state.AboutRef(toldTxn(row)), matrix.Notice("🔄 "+text)))
-		})
-	})
+	err := r.bot.guarded(r.id, "updating", func() error { return r.bot.SelfUpdate(ctx, o, say) })
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -75,9 +72,9 @@ func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) 
 	if !errors.Is(err, update.ErrNothingNew) {
 		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + update.LogLines(err)
 	}
-	m := matrix.Notice(text)
-	m.RelatesTo = relate(originOf(row), row.ID)
-	send("-updated", m)
+	if err := r.queue(ctx, r.answer(row, state.KindUpdate, key+"-updated", text)); err != nil && ctx.Err() == nil {
+		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot report the update")
+	}
 }
 
 // SelfUpdate prepares the new release, waits for running tasks and makes Run return ErrSwitch. The caller has called
@@ -183,7 +180,5 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	m := matrix.Notice(res.Text(r.bot.snapshot()))
-	m.RelatesTo = relate(originOf(asked), res.Event)
-	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", m))
+	return r.queue(ctx, r.answer(asked, state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", res.Text(r.bot.snapshot())))
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	querySaidAfter = "SELECT event FROM event WHERE room = ? AND seq > ? AND type IN ('m.room.message', 'm.room.encrypted') AND rel_type <> 'm.replace' AND sender <> ? ORDER BY seq LIMIT ?"
-	queryTextAfter = "SELECT 1 FROM message INDEXED BY message_at WHERE at >= ? AND room = ? AND task <> ? AND type = 'm.room.message' AND kind NOT IN ('notice-edit', 'question-edit', 'greeting') AND status <> 2 LIMIT 1"
+	queryTextAfter = "SELECT 1 FROM message INDEXED BY message_at WHERE at >= ? AND room = ? AND task <> ? AND relation NOT IN ('edit', 'reaction', 'redaction') AND kind <> 'greeting' AND status <> 2 LIMIT 1"
 )
 
 // SaidAfter reports whether something has been said in a room since an event: by anybody but self, except in the events of

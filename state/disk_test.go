@@ -131,7 +131,7 @@ func TestQuestionOnFullDisk(t *testing.T) {
 	must(t, j.Wait(ctx, waits, nil))
 	free := fill(t, dir)
 	long := message("x", "!a", "")
-	long.Content = []byte(`{"body":"` + strings.Repeat("x", 3<<20) + `"}`)
+	long.Body = strings.Repeat("x", 3<<20)
 	steps := map[string]func() error{
 		"wait":    func() error { return j.Wait(ctx, asks, []Message{long}) },
 		"resume":  func() error { return j.Resume(ctx, waits, []Message{long}, "$by") },
@@ -159,7 +159,7 @@ func TestQuestionOnFullDisk(t *testing.T) {
 		t.Errorf("%v, %v", txns(unsent), err)
 	}
 	free()
-	long.Content = []byte(`{}`)
+	long.Body = ""
 	must(t, steps["resume"]())
 }
 

@@ -26,9 +26,11 @@ const MaxBatch = 1000
 // Event is an event with its row's metadata.
 type Event struct {
 	event.Event
-	Seq    int64 // order of arrival, set by Commit
-	Status Status
-	At     time.Time // time of arrival, set by the journal
+	Seq       int64 // order of arrival, set by Commit
+	Status    Status
+	Kind      event.Kind // "" if it is not decided yet
+	Addressee event.Addressee
+	At        time.Time // time of arrival, set by the journal
 }
 
 // pending is the condition of the partial indexes on pending events. A query must
@@ -95,10 +97,10 @@ func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64,
 	}
 	r := e.Relation()
 	res, err := tx.ExecContext(ctx, `INSERT INTO event
-		(seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at)
-		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (room, event) DO NOTHING`,
+		(seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, kind, addressee, at)
+		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (room, event) DO NOTHING`,
 		e.Seq, e.Room, e.ID, e.Home, e.Sender, e.Type, e.StateKey, e.Time.UnixMilli(), e.Encryption, e.Session, e.Distrust,
-		r.RelType, r.EventID, body, raw, e.Status, at)
+		r.RelType, r.EventID, body, raw, e.Status, e.Kind, e.Addressee, at)
 	if err != nil {
 		return 0, false, err
 	}
@@ -140,8 +142,8 @@ func (j *Journal) Decoded(ctx context.Context, e Event) error {
 	}
 	r := e.Relation()
 	return j.mark(ctx, "store decoded event", `UPDATE event SET home = ?, type = ?, state_key = ?, encryption = ?, session = ?, distrust = ?,
-		rel_type = ?, relates_to = ?, body = ?, raw = ? WHERE room = ? AND event = ?`,
-		e.Home, e.Type, e.StateKey, e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Room, e.ID)
+		rel_type = ?, relates_to = ?, body = ?, raw = ?, kind = ?, addressee = ? WHERE room = ? AND event = ?`,
+		e.Home, e.Type, e.StateKey, e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Kind, e.Addressee, e.Room, e.ID)
 }
 
 // Finish marks an event Done. It returns ErrNotFound for an unknown one.

@@ -16,7 +16,7 @@ import (
 
 // Queries on events. A test checks that none of them scans the table.
 const (
-	eventColumns = "seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, body, raw, status, at"
+	eventColumns = "seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, body, raw, status, kind, addressee, at"
 
 	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
 	queryLastEvent    = "SELECT event FROM event WHERE room = ? AND type <> '" + event.TypeLost + "' ORDER BY seq DESC LIMIT 1"
@@ -209,7 +209,7 @@ func scanText(row scanner) (text string, err error) {
 func scanEvent(row scanner) (e Event, err error) {
 	var ms, at int64
 	var body, raw string
-	err = row.Scan(&e.Seq, &e.Room, &e.ID, &e.Home, &e.Sender, &e.Type, &e.StateKey, &ms, &e.Encryption, &e.Session, &e.Distrust, &body, &raw, &e.Status, &at)
+	err = row.Scan(&e.Seq, &e.Room, &e.ID, &e.Home, &e.Sender, &e.Type, &e.StateKey, &ms, &e.Encryption, &e.Session, &e.Distrust, &body, &raw, &e.Status, &e.Kind, &e.Addressee, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Event{}, ErrNotFound
 	}

@@ -46,8 +46,31 @@ func importTables(ctx context.Context, tx *sql.Tx) error {
 			return fmt.Errorf("import %s: %w", name, err)
 		}
 	}
-	return execAll(ctx, tx, last...)
+	return execAll(ctx, tx, append([]string{importUnsent}, last...)...)
 }
+
+// importUnsent fills the columns of unsent messages, whose content was Matrix JSON. What others said stays empty.
+const importUnsent = `
+UPDATE message SET relation = old.relation, thread = old.thread, notice = old.notice, body = old.body, mentions = old.mentions, file = old.file,
+	target = CASE message.about WHEN '' THEN old.target ELSE '' END
+FROM (
+	SELECT seq, CASE
+		WHEN type = 'm.reaction' THEN 'reaction'
+		WHEN type = 'm.room.redaction' THEN 'redaction'
+		WHEN r ->> 'rel_type' = 'm.replace' THEN 'edit'
+		WHEN r ->> 'is_falling_back' THEN 'thread'
+		WHEN r IS NOT NULL THEN 'reply' ELSE '' END AS relation,
+		coalesce(c ->> '$.redacts', r ->> '$."m.in_reply_to".event_id', r ->> 'event_id', '') AS target,
+		iif(r ->> 'rel_type' = 'm.thread', r ->> 'event_id', '') AS thread,
+		ifnull(c ->> '$.msgtype' = 'm.notice', 0) AS notice,
+		coalesce(r ->> 'key', c ->> '$."m.new_content".body', c ->> '$.body', '') AS body,
+		ifnull((SELECT group_concat(value, ' ') FROM json_each(c, '$."m.mentions".user_ids')), '') AS mentions,
+		iif(c -> '$.info' IS NULL, '', json_patch('{}', json_object(
+			'url', ifnull(c ->> '$.url', c ->> '$.file.url'),
+			'secret', iif(c -> '$.file' IS NULL, NULL, json_object('v', c ->> '$.file.v', 'key', c -> '$.file.key', 'iv', c ->> '$.file.iv', 'sha256', c ->> '$.file.hashes.sha256')),
+			'mimetype', c ->> '$.info.mimetype', 'size', c ->> '$.info.size', 'w', c ->> '$.info.w', 'h', c ->> '$.info.h'))) AS file
+	FROM (SELECT seq, type, content AS c, content -> '$."m.relates_to"' AS r FROM old_message WHERE status = 0 AND json_valid(content))
+) AS old WHERE message.seq = old.seq`
 
 func execAll(ctx context.Context, tx *sql.Tx, statements ...string) error {
 	for _, statement := range statements {

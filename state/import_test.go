@@ -3,12 +3,18 @@ package state
 import (
 	"database/sql"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/event"
 )
 
 // oldJournal writes a journal of schema 8 to path, as commit f0f53334 did, and adds statements.
@@ -35,7 +41,7 @@ func TestImport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
 			oldJournal(t, path, more...)
-			before := rowsOf(t, &Journal{db: must1(sql.Open("sqlite", path))(t)})
+			before := withoutNew(rowsOf(t, &Journal{db: must1(sql.Open("sqlite", path))(t)}))
 			_, err := ReadJournal(ctx, path) // reading changes nothing
 			wantSentence(t, err, "start this release once")
 			if !errors.Is(err, ErrOlder) {
@@ -46,7 +52,7 @@ func TestImport(t *testing.T) {
 				if diff := cmp.Diff(tables(t, newJournal(t)), tables(t, j)); diff != "" {
 					t.Error("differs from a new journal:", diff)
 				}
-				if diff := cmp.Diff(before, rowsOf(t, j)); diff != "" || j.Corrupt() != "" {
+				if diff := cmp.Diff(before, withoutNew(rowsOf(t, j))); diff != "" || j.Corrupt() != "" {
 					t.Error(j.Corrupt(), diff)
 				}
 				must(t, j.db.Close())
@@ -63,6 +69,54 @@ func TestImport(t *testing.T) {
 				t.Errorf("%v, %v", keys(asked), err)
 			}
 		})
+	}
+}
+
+// withoutNew leaves out what schema 9 had in another form or not at all.
+func withoutNew(rows map[string]string) map[string]string {
+	maps.DeleteFunc(rows, func(key, _ string) bool { return strings.HasPrefix(key, "message ") })
+	for key, row := range rows {
+		if strings.HasPrefix(key, "event ") {
+			rows[key] = strings.NewReplacer("addressee= ", "", "kind= ", "").Replace(row)
+		}
+	}
+	return rows
+}
+
+// A message that is not sent yet says in its columns what its Matrix JSON said.
+func TestImportUnsent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	var more []string
+	want := map[string]Message{}
+	add := func(eventType, content, about string, m Message) {
+		m.Txn, m.Room, m.Kind, m.About = fmt.Sprint("x", len(more)), "!in:x", KindReply, about
+		want[m.Txn] = m
+		more = append(more, fmt.Sprintf(`INSERT INTO message (txn, room, kind, task, number, type, content, about, event, status, error, at)
+			VALUES ('%s', '!in:x', 'reply', '', 0, '%s', '%s', '%s', '', 0, '', 1)`, m.Txn, eventType, content, about))
+	}
+	add("m.room.message", `{"msgtype":"m.notice","body":"a","m.mentions":{}}`, "", Message{Notice: true, Body: "a"})
+	add("m.room.message", `{"msgtype":"m.text","body":"a","m.mentions":{"user_ids":["@a:x","@b:x"]},"m.relates_to":{"m.in_reply_to":{"event_id":"$1"}}}`, "",
+		Message{Body: "a", Relation: Reply, Target: "$1", Mentions: []string{"@a:x", "@b:x"}})
+	add("m.room.message", `{"body":"a","m.relates_to":{"rel_type":"m.thread","event_id":"$0","m.in_reply_to":{"event_id":"$1"}}}`, "", Message{Body: "a", Relation: Reply, Target: "$1", Thread: "$0"})
+	add("m.room.message", `{"body":"a","m.relates_to":{"rel_type":"m.thread","event_id":"$0","is_falling_back":true,"m.in_reply_to":{"event_id":"$1"}}}`, "",
+		Message{Body: "a", Relation: Follows, Target: "$1", Thread: "$0"})
+	add("m.room.message", `{"body":"* a","m.new_content":{"body":"a"},"m.relates_to":{"rel_type":"m.replace","event_id":"txn:q"}}`, "q", Message{Body: "a", Relation: Edit})
+	add("m.reaction", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$1","key":"✅"}}`, "", Message{Body: "✅", Relation: Reaction, Target: "$1"})
+	add("m.room.redaction", `{"redacts":"txn:r"}`, "r", Message{Relation: Redaction})
+	add("m.room.message", `{"msgtype":"m.image","body":"a.png","filename":"a.png","info":{"mimetype":"image/png","size":5,"w":2,"h":3},"url":"mxc://a/b"}`, "",
+		Message{Body: "a.png", File: &event.FileInfo{URL: "mxc://a/b", MimeType: "image/png", Size: 5, Width: 2, Height: 3}})
+	add("m.room.message", `{"body":"a","info":{"mimetype":"a/b","size":5},"file":{"url":"mxc://a/b","v":"v2","iv":"i","hashes":{"sha256":"h"},"key":{"k":"k","ext":true,"key_ops":["decrypt"]}}}`, "",
+		Message{Body: "a", File: &event.FileInfo{URL: "mxc://a/b", MimeType: "a/b", Size: 5, Secret: &event.EncryptedFile{Version: "v2", IV: "i", SHA256: "h", Key: event.JWK{K: "k", Ext: true, KeyOps: []string{"decrypt"}}}}})
+	oldJournal(t, path, more...)
+	unsent, err := openJournal(t, path).Unsent(ctx, "!in:x")
+	must(t, err)
+	if len(unsent) != len(want) {
+		t.Fatalf("%d messages", len(unsent))
+	}
+	for _, m := range unsent {
+		if diff := cmp.Diff(want[m.Txn], m, cmpopts.IgnoreFields(Message{}, "Seq"), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", m.Txn, diff)
+		}
 	}
 }
 

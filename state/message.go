@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
+
+	"matrix-tui/state/event"
 )
 
 // Kind is the kind of a message of ours. The words are on disk.
@@ -55,31 +58,58 @@ const (
 
 // Message is an outgoing message.
 type Message struct {
-	Txn     string // transaction ID: resending with the same ID makes no second message
-	Room    string
-	Kind    Kind
-	Task    string          // key of the task that it is about, or ""
-	Number  int             // see Kind
-	Type    string          // Matrix event type
-	Content json.RawMessage // as it will be sent
-	// About is the transaction ID of the message of ours that this one edits, redacts, reacts or replies to, if that
-	// may not be sent yet; else "". In Content, AboutRef stands for its event.
-	About  string
+	Txn    string // transaction ID: resending with the same ID makes no second message
+	Room   string
+	Kind   Kind
+	Task   string // key of the task that it is about, or ""
+	Number int    // see Kind
+
+	Relation Relation
+	Target   string // the event that it relates to, or
+	About    string // the transaction ID of a message of ours that may not be sent yet: its event is the target
+	Thread   string // root of the thread that it is in, or ""
+
+	Notice   bool            // notifies nobody
+	Body     string          // Markdown; the name of a file; the key of a reaction
+	Details  string          // Markdown that is shown when somebody clicks on Small or, without that, on Body; or ""
+	Small    string          // a last line in small letters, or ""
+	Mentions []string        // user IDs to notify
+	File     *event.FileInfo // nil if it has none
+
 	Event  string // its event, once Sent
 	Seq    int64  // messages of a room are sent in this order
 	Status OutStatus
 	Error  string // why it was Refused
 }
 
-// AboutRef stands in the Content of a message for the event of another message of ours, which is unknown until that one
-// is sent.
-func AboutRef(txn string) string { return aboutPrefix + txn }
+// Relation is how a message of ours relates to another event. The words are on disk.
+type Relation string
 
-const aboutPrefix = "txn:"
+// Relations.
+const (
+	Reply     Relation = "reply"
+	Follows   Relation = "thread" // goes on in its thread; clients without threads show a reply
+	Edit      Relation = "edit"
+	Reaction  Relation = "reaction"
+	Redaction Relation = "redaction"
+)
+
+// Following returns a message as one that goes on after another: in its thread, if it is in one, but no reply.
+func (m Message) Following() Message {
+	m.Relation, m.About = Follows, ""
+	if m.Thread == "" {
+		m.Relation, m.Target = "", ""
+	}
+	return m
+}
+
+// Says reports whether a message is text or a file.
+func (m Message) Says() bool { return m.Relation != Reaction && m.Relation != Redaction }
 
 // The queries on messages; a test makes sure that none of them scans the table.
 const (
-	messageColumns = "txn, room, kind, task, number, type, content, about, event, seq, status, error"
+	messageColumns = "txn, room, kind, task, number, relation, target, about, thread, notice, body, details, small, mentions, file, " +
+		"event, seq, status, error"
 
 	queryMessage     = "SELECT " + messageColumns + " FROM message WHERE txn = ?"
 	queryUnsent      = "SELECT " + messageColumns + " FROM message WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
@@ -111,9 +141,15 @@ func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
 		if m.Txn == "" || m.Room == "" || m.Kind == "" {
 			return errors.New("message without transaction ID, room or kind")
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO message (txn, room, kind, task, number, type, content, about, event, status, error, at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (txn) DO NOTHING`,
-			m.Txn, m.Room, m.Kind, m.Task, m.Number, m.Type, string(m.Content), m.About, m.Event, m.Status, m.Error, at)
+		var file string
+		if m.File != nil {
+			file = string(encodeJSON(m.File))
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO message (txn, room, kind, task, number, relation, target, about, thread,
+			notice, body, details, small, mentions, file, event, status, error, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (txn) DO NOTHING`,
+			m.Txn, m.Room, m.Kind, m.Task, m.Number, m.Relation, m.Target, m.About, m.Thread, m.Notice, m.Body, m.Details, m.Small,
+			strings.Join(m.Mentions, " "), file, m.Event, m.Status, m.Error, at)
 		if err != nil {
 			return err
 		}
@@ -188,7 +224,7 @@ func (j *Journal) MarkRefused(ctx context.Context, txn, why string) error {
 
 // Unsay removes what a message says from the journal. One that is not sent yet is not sent any more.
 func (j *Journal) Unsay(ctx context.Context, txn string) error {
-	return j.mark(ctx, "remove a message's text", "UPDATE message SET content = '{}', status = iif(status = 1, 1, 2) WHERE txn = ?1", txn)
+	return j.mark(ctx, "remove a message's text", "UPDATE message SET body = '', details = '', small = '', file = '', status = iif(status = 1, 1, 2) WHERE txn = ?1", txn)
 }
 
 // mark changes one row, or returns ErrNotFound.
@@ -206,14 +242,18 @@ func (j *Journal) mark(ctx context.Context, what, statement string, args ...any)
 
 func scanMessage(row scanner) (Message, error) {
 	var m Message
-	var content string
-	err := row.Scan(&m.Txn, &m.Room, &m.Kind, &m.Task, &m.Number, &m.Type, &content, &m.About, &m.Event, &m.Seq, &m.Status, &m.Error)
+	var mentions, file string
+	err := row.Scan(&m.Txn, &m.Room, &m.Kind, &m.Task, &m.Number, &m.Relation, &m.Target, &m.About, &m.Thread,
+		&m.Notice, &m.Body, &m.Details, &m.Small, &mentions, &file, &m.Event, &m.Seq, &m.Status, &m.Error)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Message{}, ErrNotFound
+	}
+	if err == nil && file != "" {
+		err = json.Unmarshal([]byte(file), &m.File)
 	}
 	if err != nil {
 		return Message{}, err
 	}
-	m.Content = json.RawMessage(content)
+	m.Mentions = strings.Fields(mentions)
 	return m, nil
 }

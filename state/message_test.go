@@ -6,12 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"matrix-tui/state/event"
 )
 
 func TestMessageOf(t *testing.T) {
 	j := newJournal(t)
 	asked := message("x1", "!a", "$task")
-	asked.Kind, asked.Number, asked.About = KindReminder, 3, "x0"
+	asked.Kind, asked.Number, asked.Relation, asked.About = KindReminder, 3, Reply, "x0"
+	asked.Target, asked.Thread, asked.Notice, asked.Details, asked.Small, asked.Mentions = "$t", "$r", true, "d", "s", []string{"@a:x", "@b:x"}
+	asked.File = &event.FileInfo{URL: "mxc://a/b", Secret: &event.EncryptedFile{IV: "i"}, Thumb: &event.FileInfo{Width: 1}}
 	must(t, j.Queue(ctx, asked, message("x2", "!a", ""), message("x3", "!b", "")))
 	if next, err := j.NextMessage(ctx, "!a"); err != nil || next.Txn != "x1" {
 		t.Errorf("%s, %v", next.Txn, err)

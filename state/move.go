@@ -11,7 +11,7 @@ import (
 // Adapter adapts what moves to a room's successor.
 type Adapter struct {
 	Key     func(event string) string // returns the key of a task in the successor
-	Message func(Message) Message     // adapts Content, Status and Error of an unsent message
+	Message func(Message) Message     // adapts the relation, Status and Error of an unsent message
 }
 
 // MoveRoom moves a room's pending events, unfinished tasks, unsent messages and what it has used of the model to its
@@ -103,7 +103,8 @@ func moveMessages(ctx context.Context, tx *sql.Tx, from string, adapt func(Messa
 	}
 	for _, row := range rows {
 		row = adapt(row)
-		_, err := tx.ExecContext(ctx, "UPDATE message SET content = ?, status = ?, error = ? WHERE seq = ?", string(row.Content), row.Status, row.Error, row.Seq)
+		_, err := tx.ExecContext(ctx, "UPDATE message SET relation = ?, target = ?, thread = ?, status = ?, error = ? WHERE seq = ?",
+			row.Relation, row.Target, row.Thread, row.Status, row.Error, row.Seq)
 		if err != nil {
 			return err
 		}

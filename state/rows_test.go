@@ -20,7 +20,7 @@ func anEvent(room, id string, status Status) Event {
 var arrived = cmpopts.IgnoreFields(Event{}, "At")
 
 func message(txn, room, task string) Message {
-	return Message{Txn: txn, Room: room, Kind: KindNotice, Type: "m.room.message", Content: []byte(`{"body":"` + txn + `"}`), Task: task}
+	return Message{Txn: txn, Room: room, Kind: KindNotice, Task: task, Body: txn}
 }
 
 // work is a task of an event; its key is the event.

@@ -15,6 +15,8 @@ CREATE TABLE event (
 	state_key  TEXT,
 	time       INTEGER NOT NULL,           -- of the event, ms
 	status     INTEGER NOT NULL,
+	kind       TEXT NOT NULL DEFAULT '',   -- see event.Kind
+	addressee  TEXT NOT NULL DEFAULT '',   -- see event.Addressee
 	attempts   INTEGER NOT NULL DEFAULT 0, -- that ended in a panic
 	encryption TEXT NOT NULL DEFAULT '',
 	session    TEXT NOT NULL DEFAULT '',
@@ -97,19 +99,26 @@ CREATE INDEX task_thread ON task (room, thread) WHERE thread <> '';
 CREATE INDEX task_at ON task (at);
 
 CREATE TABLE message (
-	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
-	txn     TEXT NOT NULL UNIQUE,
-	room    TEXT NOT NULL,
-	kind    TEXT NOT NULL,
-	task    TEXT NOT NULL,    -- key, or ''
-	number  INTEGER NOT NULL, -- of the question, the notice or the part
-	type    TEXT NOT NULL,
-	content TEXT NOT NULL,
-	about   TEXT NOT NULL,    -- txn of another message, or ''
-	event   TEXT NOT NULL,    -- once sent
-	status  INTEGER NOT NULL,
-	error   TEXT NOT NULL,
-	at      INTEGER NOT NULL
+	seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+	txn      TEXT NOT NULL UNIQUE,
+	room     TEXT NOT NULL,
+	kind     TEXT NOT NULL,
+	task     TEXT NOT NULL,              -- key, or ''
+	number   INTEGER NOT NULL,           -- of the question, the notice or the part
+	relation TEXT NOT NULL DEFAULT '',   -- reply, thread, edit, reaction, redaction
+	target   TEXT NOT NULL DEFAULT '',   -- the event that it relates to, or
+	about    TEXT NOT NULL,              -- txn of another message, which becomes that event
+	thread   TEXT NOT NULL DEFAULT '',   -- root
+	notice   INTEGER NOT NULL DEFAULT 0, -- notifies nobody
+	body     TEXT NOT NULL DEFAULT '',   -- Markdown; the name of a file; the key of a reaction
+	details  TEXT NOT NULL DEFAULT '',   -- Markdown behind a click
+	small    TEXT NOT NULL DEFAULT '',   -- a last line
+	mentions TEXT NOT NULL DEFAULT '',   -- user IDs, separated by spaces
+	file     TEXT NOT NULL DEFAULT '',   -- JSON, see event.FileInfo
+	event    TEXT NOT NULL,              -- once sent
+	status   INTEGER NOT NULL,
+	error    TEXT NOT NULL,
+	at       INTEGER NOT NULL
 );
 CREATE INDEX message_unsent ON message (room) WHERE status = 0;
 CREATE INDEX message_event ON message (room, event) WHERE event <> '';

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // An answer without what it must contain counts as none: the message is not taken as sent, the room not as empty.
@@ -34,14 +36,14 @@ func TestIncompleteAnswers(t *testing.T) {
 		good string
 	}{
 		"send": {func(ctx context.Context) error {
-			event, err := a.SendClear(ctx, "!den:here", "m.room.message", "txn", map[string]any{})
+			event, err := a.SendClear(ctx, state.Message{Room: "!den:here", Txn: "txn"})
 			if err == nil && event != "$1" {
 				t.Errorf("sent as %q", event)
 			}
 			return err
 		}, `{"event_id":"$1"}`},
 		"redact": {func(ctx context.Context) error {
-			_, err := a.Redact(ctx, "!den:here", "txn", "$1")
+			_, err := a.Send(ctx, state.Message{Room: "!den:here", Txn: "txn", Relation: state.Redaction, Target: "$1"})
 			return err
 		}, `{"event_id":"$2"}`},
 		"join":    {func(ctx context.Context) error { return a.Join(ctx, "!den:here") }, `{"room_id":"!den:here"}`},
@@ -52,7 +54,7 @@ func TestIncompleteAnswers(t *testing.T) {
 			return err
 		}, `{"chunk":[],"end":"u"}`},
 		"upload": {func(ctx context.Context) error {
-			_, err := a.Upload(ctx, strings.NewReader("text"), 4, "text/plain", "")
+			_, err := a.Upload(ctx, strings.NewReader("text"), event.FileInfo{Size: 4, MimeType: "text/plain"}, "", false)
 			return err
 		}, `{"content_uri":"mxc://here/1"}`},
 		"login": {func(ctx context.Context) error { _, err := a.tryLogin(ctx, session{}); return err }, `{"access_token":"t","user_id":"@bot:here","device_id":"D"}`},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"maunium.net/go/mautrix"
@@ -12,27 +11,31 @@ import (
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state"
 )
 
-// Send sends an event, encrypted if the room is, and returns its ID. Sending again
-// with the same transaction ID creates no second event. An empty txn stands for a
-// new transaction. If the session ends between the encryption and the request, that
-// fails with [IsUnknownToken], and the message must be sent again.
-func (a *Account) Send(ctx context.Context, room, eventType, txn string, content any) (eventID string, err error) {
-	data, err := json.Marshal(content)
-	if err != nil {
-		return "", fmt.Errorf("marshal message: %w", err)
+// Send sends a message, encrypted if the room is, and returns the ID of its event. Target is the event that it relates
+// to. Sending again with the same transaction ID creates no second event. An empty one stands for a new transaction. If
+// the session ends between the encryption and the request, that fails with [IsUnknownToken], and the message must be
+// sent again.
+func (a *Account) Send(ctx context.Context, m state.Message) (eventID string, err error) {
+	if m.Relation == state.Redaction {
+		resp, err := a.client.RedactEvent(ctx, id.RoomID(m.Room), id.EventID(m.Target), mautrix.ReqRedact{TxnID: m.Txn})
+		if err != nil {
+			return "", err
+		}
+		return resp.EventID.String(), nil
 	}
-	var out json.RawMessage
-	err = a.use(func(m *e2ee.Machine) error {
+	eventType, content := encode(m)
+	err = a.use(func(machine *e2ee.Machine) error {
 		ctx = withSession(ctx, a.bearer.get()) // other sessions have other keys
-		eventType, out, err = m.Encrypt(ctx, room, eventType, data)
+		eventType, content, err = machine.Encrypt(ctx, m.Room, eventType, content)
 		return err
 	})
 	if err != nil {
 		return "", unencrypted(err)
 	}
-	return a.SendClear(ctx, room, eventType, txn, out)
+	return a.put(ctx, m, eventType, content)
 }
 
 // unencrypted returns what an error of the encryption means for the message. If the homeserver has refused something else,
@@ -44,18 +47,14 @@ func unencrypted(err error) error {
 	return &notEncrypted{err}
 }
 
-// SendClear is Send without encryption, even in an encrypted room.
-func (a *Account) SendClear(ctx context.Context, room, eventType, txn string, content any) (eventID string, err error) {
-	resp, err := a.client.SendMessageEvent(ctx, id.RoomID(room), mautrixevent.NewEventType(eventType), content, mautrix.ReqSendEvent{TransactionID: txn})
-	if err != nil {
-		return "", err
-	}
-	return resp.EventID.String(), nil
+// SendClear is Send without encryption, even in an encrypted room. It sends no redactions.
+func (a *Account) SendClear(ctx context.Context, m state.Message) (eventID string, err error) {
+	eventType, content := encode(m)
+	return a.put(ctx, m, eventType, content)
 }
 
-// Redact redacts an event and returns the ID of the redaction.
-func (a *Account) Redact(ctx context.Context, room, txn, target string) (eventID string, err error) {
-	resp, err := a.client.RedactEvent(ctx, id.RoomID(room), id.EventID(target), mautrix.ReqRedact{TxnID: txn})
+func (a *Account) put(ctx context.Context, m state.Message, eventType string, content json.RawMessage) (eventID string, err error) {
+	resp, err := a.client.SendMessageEvent(ctx, id.RoomID(m.Room), mautrixevent.NewEventType(eventType), content, mautrix.ReqSendEvent{TransactionID: m.Txn})
 	if err != nil {
 		return "", err
 	}

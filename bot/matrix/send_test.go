@@ -11,6 +11,7 @@ import (
 	"maunium.net/go/mautrix"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state"
 )
 
 // A request for keys that the homeserver refuses is no verdict on the message, which is sent again later. Whether the
@@ -66,7 +67,7 @@ func TestSendsInOneSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.client.Client.Transport = lateToken{a, a.client.Client.Transport}
-	if _, err := a.Send(t.Context(), "!r:here", "m.room.message", "txn", Notice("hello")); !IsUnknownToken(err) {
+	if _, err := a.Send(t.Context(), state.Message{Room: "!r:here", Txn: "txn", Notice: true, Body: "hello"}); !IsUnknownToken(err) {
 		t.Error(err)
 	}
 }

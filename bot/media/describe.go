@@ -1,10 +1,9 @@
 package media
 
 import (
+	"cmp"
 	"mime"
 	"strings"
-
-	"maunium.net/go/mautrix/crypto/attachment"
 
 	"matrix-tui/bot/text"
 	"matrix-tui/state/event"
@@ -35,7 +34,7 @@ type File struct {
 	// URL is where the server has the file, mxc://server/id; "" if the message has no valid one.
 	URL string
 	// Secret is the encryption key; nil = not encrypted.
-	Secret *attachment.EncryptedFile
+	Secret *event.EncryptedFile
 	// Size in bytes; 0 = unknown.
 	Size int64
 	// Type is a media type such as image/png, in lower case; "" = unknown.
@@ -52,20 +51,12 @@ func Describe(m event.Message) (f File, ok bool) {
 	if m.File == nil {
 		return File{}, false
 	}
-	f = File{Kind: kindOf(m), URL: contentURI(m.File.URL), Size: m.File.Size, Type: mediaType(m.File.MimeType), Name: m.FileName, Caption: m.Caption()}
-	if f.Name == "" {
-		f.Name = m.Body
+	f = File{
+		Kind: kindOf(m), URL: contentURI(m.File.URL), Secret: m.File.Secret, Size: m.File.Size, Type: mediaType(m.File.MimeType),
+		Name: cmp.Or(m.FileName, m.Body), Caption: m.Caption(),
 	}
-	if secret := m.File.Secret; secret != nil {
-		f.Secret = &attachment.EncryptedFile{
-			Key: attachment.JSONWebKey{
-				Key: secret.Key.K, Algorithm: secret.Key.Alg, Extractable: secret.Key.Ext, KeyType: secret.Key.Kty, KeyOps: secret.Key.KeyOps,
-			},
-			InitVector: secret.IV, Hashes: attachment.EncryptedFileHashes{SHA256: secret.SHA256}, Version: secret.Version,
-		}
-		if secret.Key.K == "" { // nobody could decrypt it
-			f.URL, f.Secret = "", nil
-		}
+	if f.Secret != nil && f.Secret.Key.K == "" { // nobody could decrypt it
+		f.URL, f.Secret = "", nil
 	}
 	return f, true
 }

@@ -11,8 +11,6 @@ import (
 	"path"
 	"time"
 
-	"maunium.net/go/mautrix/crypto/attachment"
-
 	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
 )
@@ -47,11 +45,6 @@ func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fet
 	if f.URL == "" {
 		return nil, broken(name, errors.New("the message has no content URI"))
 	}
-	if f.Secret != nil {
-		if err := f.Secret.PrepareForDecryption(); err != nil {
-			return nil, broken(name, err)
-		}
-	}
 	if f.Size > max {
 		return nil, tooLarge(name, max, nil)
 	}
@@ -71,7 +64,7 @@ func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fet
 	if err != nil {
 		os.Remove(tmp.Name())
 		switch {
-		case errors.Is(err, attachment.ErrHashMismatch):
+		case errors.Is(err, matrix.ErrDamagedFile):
 			return nil, broken(name, err)
 		case errors.Is(err, ErrTooLarge):
 			return nil, tooLarge(name, max, nil)
@@ -83,19 +76,19 @@ func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fet
 
 // take copies and decrypts.
 func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
-	source := io.NopCloser(io.LimitReader(body, max+1))
-	if f.Secret != nil {
-		source = f.Secret.DecryptStream(source)
-	}
 	sum := sha256.New()
-	size, err := io.Copy(io.MultiWriter(tmp, sum), source)
-	if err != nil {
-		return nil, err
+	to, source := io.MultiWriter(tmp, sum), io.LimitReader(body, max+1)
+	var size int64
+	var err error
+	if f.Secret != nil {
+		size, err = matrix.Decrypt(to, source, *f.Secret)
+	} else {
+		size, err = io.Copy(to, source)
 	}
-	if size > max {
+	if size > max { // so its hash may be another one
 		return nil, ErrTooLarge
 	}
-	if err := source.Close(); err != nil { // this compares the hash
+	if err != nil {
 		return nil, err
 	}
 	head := make([]byte, sniffed)

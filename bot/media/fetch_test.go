@@ -26,7 +26,10 @@ func stored(data []byte) (File, Getter) {
 func locked(data []byte) (File, []byte) {
 	secret, encrypted := attachment.NewEncryptedFile(), bytes.Clone(data)
 	secret.EncryptInPlace(encrypted)
-	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": &EncryptedFile{EncryptedFile: *secret, URL: "mxc://a/b"}})
+	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": struct {
+		attachment.EncryptedFile
+		URL string `json:"url"`
+	}{*secret, "mxc://a/b"}})
 	f, _ := Describe(said(raw, "m.room.message"))
 	return f, encrypted
 }
@@ -100,11 +103,11 @@ func TestFetchForged(t *testing.T) {
 	const said = "The file a.bin arrived damaged. Please send it again."
 	for name, forge := range map[string]func(*File, []byte){
 		"other bytes":   func(_ *File, data []byte) { data[0] ^= 1 },
-		"other hash":    func(f *File, _ []byte) { f.Secret.Hashes.SHA256 = strings.Repeat("A", 43) },
-		"no hash":       func(f *File, _ []byte) { f.Secret.Hashes.SHA256 = "" },
-		"no key":        func(f *File, _ []byte) { f.Secret.Key.Key = "" },
+		"other hash":    func(f *File, _ []byte) { f.Secret.SHA256 = strings.Repeat("A", 43) },
+		"no hash":       func(f *File, _ []byte) { f.Secret.SHA256 = "" },
+		"no key":        func(f *File, _ []byte) { f.Secret.Key.K = "" },
 		"other version": func(f *File, _ []byte) { f.Secret.Version = "v1" },
-		"odd algorithm": func(f *File, _ []byte) { f.Secret.Key.Algorithm = "none" },
+		"odd algorithm": func(f *File, _ []byte) { f.Secret.Key.Alg = "none" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, data := locked([]byte("secret words"))

@@ -12,6 +12,8 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"matrix-tui/bot/matrix"
 )
 
 // Thumb is a thumbnail of an image.
@@ -31,13 +33,10 @@ const (
 	maxThumb = 1 << 20
 )
 
-// shown lists the types that Matrix clients show as images.
-var shown = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
 // dimensions reads an image's size from its header; 0, 0 if it is not an image or the
 // size is absurd.
 func dimensions(data io.ReaderAt, kind string) (width, height int) {
-	if !slices.Contains(shown, kind) {
+	if !slices.Contains(matrix.Shown, kind) {
 		return 0, 0
 	}
 	if kind == "image/webp" {

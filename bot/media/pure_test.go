@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"maunium.net/go/mautrix/crypto/attachment"
 
 	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/state/event"
@@ -95,10 +93,7 @@ func FuzzCleanName(f *testing.F) {
 }
 
 func TestDescribe(t *testing.T) {
-	secret := &attachment.EncryptedFile{
-		Key:        attachment.JSONWebKey{Key: "k", Algorithm: "A256CTR", Extractable: true, KeyType: "oct", KeyOps: []string{"decrypt"}},
-		InitVector: "i", Hashes: attachment.EncryptedFileHashes{SHA256: "h"}, Version: "v2",
-	}
+	secret := &event.EncryptedFile{Key: event.JWK{K: "k", Alg: "A256CTR", Ext: true, Kty: "oct", KeyOps: []string{"decrypt"}}, IV: "i", SHA256: "h", Version: "v2"}
 	for _, c := range []struct {
 		kind, content string
 		want          File
@@ -128,7 +123,7 @@ func TestDescribe(t *testing.T) {
 		{"m.reaction", `{"msgtype":"m.image","url":"mxc://a/b"}`, File{}, false},
 	} {
 		got, ok := Describe(said(json.RawMessage(c.content), c.kind))
-		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(attachment.EncryptedFile{})); diff != "" || ok != c.ok {
+		if diff := cmp.Diff(c.want, got); diff != "" || ok != c.ok {
 			t.Errorf("Describe(%s) is %v (-want +got):\n%s", c.content, ok, diff)
 		}
 	}

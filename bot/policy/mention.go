@@ -22,18 +22,12 @@ const (
 
 // Addressed returns whom a message addresses. A text that begins with the bot's name addresses the bot. Otherwise
 // m.mentions decides if the sender's client sets it, else the bot's full ID or display name as separate words of the
-// text, or a link to it. Quoted text of a reply fallback does not count, and neither does @room.
+// text, or a link to it. @room does not count.
 func Addressed(m event.Message, bot, displayname string) Addressee {
 	if bot == "" {
 		return Nobody
 	}
-	body := m.Body
-	if m.RelatesTo != (event.Relation{}) && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
-		for strings.HasPrefix(body, ">") { // a reply fallback
-			_, body, _ = strings.Cut(body, "\n")
-		}
-	}
-	_, named := AfterName(body, bot, displayname)
+	_, named := AfterName(m.Body, bot, displayname)
 	switch {
 	case named, slices.Contains(m.Mentions, bot):
 		return TheBot
@@ -41,7 +35,7 @@ func Addressed(m event.Message, bot, displayname string) Addressee {
 		return Others
 	case m.Mentions != nil:
 		return Nobody
-	case namesOf(bot, displayname).anywhere.MatchString(body), linked(m.FormattedBody, bot):
+	case namesOf(bot, displayname).anywhere.MatchString(m.Body), linked(m.FormattedBody, bot):
 		return TheBot
 	}
 	return Nobody

@@ -26,8 +26,8 @@ func (q Question) messages(ctx context.Context) []Message {
 		if yes, _ := q.Affirms(o.Answer); proof.Words || proof.Code && yes {
 			continue
 		}
-		said = append(said, Message{Kind: state.KindOption, Task: m.Task, Number: n, Txn: optionTxn(txn, i),
-			About: state.AboutRef(txn), Reaction: o.Key})
+		said = append(said, Message{Message: state.Message{Kind: state.KindOption, Task: m.Task, Number: n, Txn: optionTxn(txn, i),
+			Relation: state.Reaction, About: txn, Body: o.Key}})
 	}
 	return said
 }
@@ -107,18 +107,17 @@ func (q Question) closed(line, event string) []Message {
 	if short := agent.WithoutOptions(question); short != "" && !q.IsHeld() {
 		question = short
 	}
-	edit := Message{Kind: state.KindQuestionEdit, Task: t.rec.Key, Number: n, Txn: txn + "-e", Notice: !t.env.NotifyQuestion, Edits: txn,
-		Text: t.Voice().reminder() + q.text(question, t.exec.QuestionContext, line, "")}
+	edit := Message{Message: state.Message{Kind: state.KindQuestionEdit, Task: t.rec.Key, Number: n, Txn: txn + "-e", Notice: !t.env.NotifyQuestion,
+		Relation: state.Edit, About: txn, Body: t.Voice().reminder() + q.text(question, t.exec.QuestionContext, line, "")}}
 	if event != "" {
 		edit.Txn = ChoiceTxn(t.rec.Room, event)
 	}
 	var said []Message
-	if len(edit.Text) <= maxClosed {
+	if len(edit.Body) <= maxClosed {
 		said = append(said, edit)
 	}
 	for i := range q.Options() {
-		option := optionTxn(txn, i)
-		said = append(said, Message{Kind: state.KindRedaction, Task: t.rec.Key, Txn: option + "-x", Redacts: option})
+		said = append(said, redaction(t.rec.Key, optionTxn(txn, i)))
 	}
 	return said
 }

@@ -32,13 +32,13 @@ func TestClosedQuestion(t *testing.T) {
 		asked := env.Task(state.Task{Key: "0123456789abcdef0123", Room: "!den:here", Home: "!den:here", Event: "$0", State: state.TaskWaiting,
 			Question: c.question, QuestionContext: "Two run here.", HeldCommand: c.held, Details: state.Details{Around: "I looked."}}).Question()
 		said := asked.closed(asked.choice(c.given), c.given.Event)
-		if edit := said[0]; edit.Text != c.want || edit.Edits != asked.Txn() || edit.Notice || edit.Mention != "" {
+		if edit := said[0]; edit.Body != c.want || edit.Relation != state.Edit || edit.About != asked.Txn() || edit.Notice || edit.Mention != "" {
 			t.Errorf("%q: %+v, want %q", c.given.Answer, edit, c.want)
 		}
 		if want := c.given.Event == ""; strings.HasPrefix(said[0].Txn, asked.Txn()) != want {
 			t.Errorf("%q: the edit is %s", c.given.Answer, said[0].Txn)
 		}
-		if len(said) != 3 || said[2].Redacts != asked.Txn()+"-r1" {
+		if len(said) != 3 || said[2].Relation != state.Redaction || said[2].About != asked.Txn()+"-r1" {
 			t.Errorf("%q: the reactions stay: %+v", c.given.Answer, said)
 		}
 	}

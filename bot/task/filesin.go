@@ -117,7 +117,7 @@ func (i *filesIn) copyIn(ctx context.Context) error {
 		}
 		m := i.t.Voice().bare(state.KindFileNote, "-i"+Hash(event), copied.Missing)
 		if room == env.ID {
-			m.About = event
+			m.Relation, m.Target = state.Reply, event
 		}
 		if err := env.Room.Queue(ctx, m); err != nil {
 			return err

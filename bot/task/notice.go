@@ -140,7 +140,7 @@ func (p *progress) post(ctx context.Context, text string) error {
 		said = p.started
 	}
 	notice := p.notice
-	notice.Text = text
+	notice.Body = text
 	err := p.env.Room.Queue(ctx, append(said, notice)...)
 	p.posted = p.posted || err == nil
 	return err

@@ -227,7 +227,7 @@ type quick struct {
 
 func (r *quick) Queue(_ context.Context, out ...Message) error {
 	for _, m := range out {
-		r.queued = append(r.queued, m.Text)
+		r.queued = append(r.queued, m.Body)
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ func TestLateNotice(t *testing.T) {
 	for after, shown := range map[time.Duration]int{noticeAfter - time.Millisecond: 0, noticeAfter + 3*time.Second: 2, time.Hour: 2} {
 		synctest.Test(t, func(t *testing.T) {
 			room := &quick{}
-			p := &progress{env: &Env{Deps: &Deps{}, Room: room}, started: []Message{{Text: eyesKey}}, since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
+			p := &progress{env: &Env{Deps: &Deps{}, Room: room}, started: []Message{{Message: state.Message{Body: eyesKey}}}, since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
 			p.ctx, p.end = context.WithCancel(t.Context())
 			go p.run()
 			time.Sleep(after)

@@ -46,28 +46,13 @@ type Room interface {
 	Send(ctx context.Context, key, txn string, item *media.Item) error
 }
 
-// Message is a text, a reaction or a redaction that a task sends. It refers to events
-// by ID, and to the bot's own messages by [state.AboutRef].
+// Message is a message that a task sends, with what only its room can decide.
 type Message struct {
-	Kind   state.Kind
-	Task   string // key
-	Number int    // of its question
-	Txn    string // transaction ID
-
-	Text    string // Markdown
-	Details string // Markdown that is shown when somebody clicks on Text, or ""
-	Small   string // a last line in small letters, or ""
-	Notice  bool   // m.notice: does not notify anyone
-	Mention string // user ID to notify, or ""
-	Origin  Origin
-	About   string   // what it replies or reacts to, or ""
+	state.Message
+	Mention string   // user ID to notify, or ""
 	Since   string   // event: it is no reply if nothing has been said since, except about the task; "" if it always is one
 	Parts   []string // events that belong to the task
-	Edits   string   // transaction ID of the message that it replaces, or ""
 	Long    *Long    // set if the text may need several messages
-
-	Reaction string // key of a reaction; Text is empty then
-	Redacts  string // transaction ID of the message that it redacts
 }
 
 // Origin is where a task was requested. Its messages go to the same place.
@@ -76,6 +61,25 @@ type Origin struct {
 	Thread string // thread root, or ""
 	Moved  bool   // Event is in a predecessor of this room, so nothing here can reply to it
 }
+
+// Reply makes a message a reply to an event or, if that is "", to the message of ours with the transaction ID about; in
+// the origin's thread, if there is one. It relates to nothing if the event is the origin's and the room was upgraded
+// since, because then the event is in the old room.
+func (o Origin) Reply(m state.Message, event, about string) state.Message {
+	switch {
+	case o.Moved && event == o.Event:
+		return m
+	case o.Moved || o.Thread == "":
+		m.Target, m.About = event, about
+	default: // in a thread, a relation must be valid without resolving
+		m.Target, m.Thread = o.Event, o.Thread
+	}
+	m.Relation = state.Reply
+	return m
+}
+
+// OriginOf returns where a task was requested.
+func OriginOf(rec state.Task) Origin { return Origin{rec.Event, rec.Thread, rec.Home != rec.Room} }
 
 // Long says how to send a text that does not fit into one message.
 type Long struct {

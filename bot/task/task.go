@@ -241,7 +241,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	e, said := ending{t, out}, []Message(nil)
 	for _, m := range e.messages(noticed, w.shown.Load()) {
 		if m.Kind == state.KindRedaction { // of a reaction, which a quick task does not have: rows before the answer delay it
-			if there, err := t.said(ctx, m.Redacts); err != nil {
+			if there, err := t.said(ctx, m.About); err != nil {
 				return finished, err
 			} else if !there {
 				continue

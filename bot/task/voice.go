@@ -42,12 +42,18 @@ func arrivalTxn(key string) string { return key + "-t" }
 // reply returns a reply to the task's event or, for a task from HTTP, to its arrival message.
 func (v Voice) reply(number int, text string) Message {
 	rec := &v.t.rec
-	m := Message{
-		Task: rec.Key, Number: number, Text: text, Origin: Origin{rec.Event, rec.Thread, v.t.Moved()}, About: rec.Event,
-		Since: rec.Event, Parts: v.parts(),
-	}
+	m := Message{Message: state.Message{Task: rec.Key, Number: number, Body: text}, Parts: v.parts()}
 	if rec.Source == state.FromHTTP {
-		m.About = state.AboutRef(arrivalTxn(rec.Key))
+		return v.to(m, "", arrivalTxn(rec.Key), rec.Event)
+	}
+	return v.to(m, rec.Event, "", rec.Event)
+}
+
+// to makes a message a reply to an event or to a message of ours, if anything else has been said since.
+func (v Voice) to(m Message, event, about, since string) Message {
+	o := OriginOf(v.t.rec)
+	if m.Message, m.Since = o.Reply(m.Message, event, about), since; o.Moved || o.Thread != "" {
+		m.Since = ""
 	}
 	return m
 }
@@ -65,7 +71,7 @@ func (v Voice) parts() (events []string) {
 
 // bare returns a notice that is not a reply.
 func (v Voice) bare(kind state.Kind, suffix, text string) Message {
-	return Message{Kind: kind, Task: v.t.rec.Key, Txn: v.t.rec.Key + suffix, Text: text, Notice: true}
+	return Message{Message: state.Message{Kind: kind, Task: v.t.rec.Key, Txn: v.t.rec.Key + suffix, Body: text, Notice: true}}
 }
 
 // long returns a reply of any length: with loud a text that mentions the asker, else a
@@ -99,20 +105,21 @@ func (v Voice) notice(text string) Message {
 	n := len(v.t.exec.Answers)
 	m := v.reply(n, text)
 	m.Kind, m.Txn, m.Notice = state.KindNotice, noticeTxn(v.t.rec.Key, n), true
-	if n > 0 {
-		if m.About = v.t.exec.Answers[n-1].Event; m.About == "" {
-			m.About = state.AboutRef(questionTxn(v.t.rec.Key, n-1))
-		}
-		m.Since = v.t.exec.Answers[n-1].Event
+	if n == 0 {
+		return m
 	}
-	return m
+	answer := v.t.exec.Answers[n-1].Event
+	if answer == "" {
+		return v.to(m, "", questionTxn(v.t.rec.Key, n-1), "")
+	}
+	return v.to(m, answer, "", answer)
 }
 
 // closing returns the final edit of the notice after n answers. It shows the details on a click.
 func (v Voice) closing(n int, text, details string) Message {
 	m := v.bare(state.KindNoticeEdit, "", text)
-	m.Number, m.Edits = n, noticeTxn(v.t.rec.Key, n)
-	m.Txn, m.Details = m.Edits+"-e", details
+	m.Number, m.Relation, m.About = n, state.Edit, noticeTxn(v.t.rec.Key, n)
+	m.Txn, m.Details = m.About+"-e", details
 	return m
 }
 
@@ -197,11 +204,15 @@ func (v Voice) ended(how agent.Ended) []Message {
 // react returns a reaction to the task.
 func (v Voice) react(suffix, key string) Message {
 	rec := &v.t.rec
-	return Message{Kind: state.KindReaction, Task: rec.Key, Txn: rec.Key + suffix, About: rec.Event, Reaction: key}
+	return Message{Message: state.Message{Kind: state.KindReaction, Task: rec.Key, Txn: rec.Key + suffix, Relation: state.Reaction, Target: rec.Event, Body: key}}
 }
 
 // redact returns the redaction of such a reaction.
 func (v Voice) redact(suffix string) Message {
-	txn := v.t.rec.Key + suffix
-	return Message{Kind: state.KindRedaction, Task: v.t.rec.Key, Txn: txn + "-x", Redacts: txn}
+	return redaction(v.t.rec.Key, v.t.rec.Key+suffix)
+}
+
+// redaction returns the redaction of a message of ours about a task.
+func redaction(task, txn string) Message {
+	return Message{Message: state.Message{Kind: state.KindRedaction, Task: task, Txn: txn + "-x", Relation: state.Redaction, About: txn}}
 }

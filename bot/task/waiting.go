@@ -128,8 +128,8 @@ func (q Question) remind(ctx context.Context) error {
 		how = q.how(p) + " until "
 	}
 	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.again()+"\n\n"+how+q.Until()+".")
-	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(cmp.Or(asked.Txn, txn)), AskerOf(t.rec)
-	m.Since = ""
+	m = t.Voice().to(m, "", cmp.Or(asked.Txn, txn), "")
+	m.Kind, m.Txn, m.Mention = state.KindReminder, txn+"-w", AskerOf(t.rec)
 	return t.env.Room.Queue(ctx, m)
 }
 

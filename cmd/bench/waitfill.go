@@ -84,9 +84,8 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	w.row = state.Event{Status: state.Pending, Event: event.Event{
 		Room: room, ID: id, Sender: s.alice.ID(), Type: event.TypeMessage, Time: now, Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: task}},
 	}}
-	content, err := json.Marshal(map[string]any{"msgtype": "m.text", "body": e.CurrentQuestion})
 	w.question = state.Message{
-		Txn: key + "-q1", Room: room, Kind: state.KindQuestion, Number: 1, Task: key, Type: "m.room.message", Content: content, Event: asked, Status: state.Sent,
+		Txn: key + "-q1", Room: room, Kind: state.KindQuestion, Number: 1, Task: key, Body: e.CurrentQuestion, Event: asked, Status: state.Sent,
 	}
-	return w, err
+	return w, nil
 }

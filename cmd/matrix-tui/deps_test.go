@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"bot/bottest/host":    {},
 	"bot/bottest/person":  {},
 	"bot/bottest/proxy":   {},
-	"bot/matrix":          {"bot/matrix/decode", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/text"},
+	"bot/matrix":          {"bot/matrix/decode", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/text", "state"},
 	"bot/matrix/decode":   {},
 	"bot/matrix/e2ee":     {"bot/matrix/decode"},
 	"bot/matrix/oauth":    {},

@@ -6,7 +6,7 @@ const MsgPoll = "m.poll"
 // Message is the content of an m.room.message, an m.sticker or a poll.
 type Message struct {
 	MsgType       string    `json:"msgtype,omitzero"` // TypeSticker for a sticker
-	Body          string    `json:"body,omitzero"`
+	Body          string    `json:"body,omitzero"`    // without the quote that older clients put before a reply
 	FileName      string    `json:"filename,omitzero"`
 	FormattedBody string    `json:"formatted_body,omitzero"` // HTML
 	Mentions      []string  `json:"mentions,omitzero"`       // user IDs; nil if the client does not support m.mentions
@@ -33,6 +33,12 @@ type FileInfo struct {
 	Size     int64          `json:"size,omitzero"`   // in bytes; 0 if unknown
 	MimeType string         `json:"mimetype,omitzero"`
 	Voice    bool           `json:"voice,omitzero"` // a voice message (MSC3245)
+
+	// Only in files that we send:
+	Width    int       `json:"w,omitzero"` // of an image, in pixels
+	Height   int       `json:"h,omitzero"`
+	Animated *bool     `json:"animated,omitzero"`  // nil if that is not known
+	Thumb    *FileInfo `json:"thumbnail,omitzero"` // a smaller image, or nil
 }
 
 // EncryptedFile holds what is needed to decrypt a file
@@ -115,6 +121,17 @@ func (m Message) IsFile() bool { return isFile(m.MsgType) }
 // Caption returns a file's caption: its body, unless that is the file name.
 func (m Message) Caption() string {
 	return Text{MsgType: m.MsgType, Body: m.Body, FileName: m.FileName}.caption()
+}
+
+// Words returns what a person wrote: for a file the caption, and of a command that follows the bot's name only the command.
+func (m Message) Words() string {
+	switch {
+	case m.Command != "":
+		return m.Command
+	case m.IsFile():
+		return m.Caption()
+	}
+	return m.Body
 }
 
 // NewWords returns the new text in an edit; for a file, its caption.

@@ -48,6 +48,9 @@ func message(eventType string, content object) *event.Message {
 		MsgType: content.text("msgtype"), Body: content.text("body"), FileName: content.text("filename"), RelatesTo: relation(content),
 		FormattedBody: formatted(content), Mentions: mentions(content),
 	}
+	if m.RelatesTo.InReplyTo != "" {
+		m.Body = withoutQuote(m.Body)
+	}
 	if eventType == event.TypeSticker {
 		m.MsgType = event.TypeSticker
 	}
@@ -63,6 +66,18 @@ func message(eventType string, content object) *event.Message {
 		m.File = fileInfo(content)
 	}
 	return m
+}
+
+// withoutQuote returns a reply without the quote that older clients put before it.
+func withoutQuote(body string) string {
+	if !strings.HasPrefix(body, "> <") && !strings.HasPrefix(body, "> * <") {
+		return body
+	}
+	rest := body
+	for strings.HasPrefix(rest, "> ") {
+		_, rest, _ = strings.Cut(rest, "\n")
+	}
+	return cmp.Or(strings.TrimSpace(rest), body)
 }
 
 // poll decodes a poll as a message: the question and the numbered answers. Both forms of a text are read

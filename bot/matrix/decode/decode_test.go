@@ -290,3 +290,21 @@ func FuzzDecode(f *testing.F) {
 		_ = e.Redaction() + e.Body.Successor + e.Body.Visibility + e.MembershipChange("@bot:here")
 	})
 }
+
+// A reply says what its sender wrote, without the quote that older clients put before it.
+func TestReplyFallback(t *testing.T) {
+	const reply = `,"m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}`
+	for _, c := range []struct{ body, relates, want string }{
+		{"hello", reply, "hello"},
+		{"> quoted by me\\nhello", reply, "> quoted by me\nhello"},
+		{"> <@ann:here> old\\n> words\\n\\nhello", "", "> <@ann:here> old\n> words\n\nhello"},
+		{"> <@ann:here> old\\n> words\\n\\nhello", reply, "hello"},
+		{"> * <@ann:here> waves\\n\\nhello", reply, "hello"},
+		{"> <@ann:here> old", reply, "> <@ann:here> old"},
+	} {
+		e, err := FromServer(json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"` + c.body + `"` + c.relates + `}}`))
+		if m, ok := e.Message(); err != nil || !ok || m.Body != c.want {
+			t.Errorf("%s says %q, %v, want %q", c.body, m.Body, err, c.want)
+		}
+	}
+}
