@@ -22,8 +22,9 @@ type operation struct {
 	Request
 }
 
-// operate carries out the operation that the caller asks for on a connection. First, the caller sends a byte and gets it back:
-// so it knows that somebody is there before it asks. Asked is called when the byte has come, or cannot come any more.
+// operate carries out the operation that the caller asks for on a connection. First, the caller sends a byte and gets
+// it back: so it knows that somebody is there before it asks. Asked is called when the byte has come, or cannot come
+// any more.
 func (p *Program) operate(conn io.ReadWriter, asked func(bool)) error {
 	first := make([]byte, 1)
 	_, err := io.ReadFull(conn, first)
