@@ -81,7 +81,7 @@ func (o *operation) carryOut() Reply {
 	case OpEndLeft:
 		err = s.endLeft()
 	case OpWrite:
-		err = writeFile(o.Path, io.LimitReader(o.input(), o.Size), o.Size, 0, o.New)
+		err = writeFile(o.Path, io.LimitReader(o.input(), o.Size), o.Size, 0, false)
 	case OpRead:
 		err = send(o.frames.Stream(FrameStdout), o.Path, o.Size)
 	case OpExec:
