@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Engine runs the containers of rooms, and keeps what they store: podman, or another one. What belongs to another room, it
-// leaves alone. What happens inside a container is a [Container]'s.
+// Engine runs the containers of rooms, and keeps what they store: podman, or another one. What belongs to another
+// room, it leaves alone. What happens inside a container is a [Container]'s.
 type Engine interface {
 	Ensure(ctx context.Context, spec Spec) (*Container, error)
 	List(ctx context.Context) ([]Info, error)

@@ -10,17 +10,7 @@ import (
 // WriteFile writes data to path in the container through a temporary file, so that a
 // reader never sees a partial file. It creates missing directories.
 func (c *Container) WriteFile(ctx context.Context, path string, data []byte) error {
-	return c.write(ctx, path, data, false)
-}
-
-// WriteNew writes data to path if nothing exists there; otherwise it does nothing and
-// returns no error.
-func (c *Container) WriteNew(ctx context.Context, path string, data []byte) error {
-	return c.write(ctx, path, data, true)
-}
-
-func (c *Container) write(ctx context.Context, path string, data []byte, onlyNew bool) error {
-	request := boxinit.Request{Op: boxinit.OpWrite, Path: path, Size: int64(len(data)), New: onlyNew}
+	request := boxinit.Request{Op: boxinit.OpWrite, Path: path, Size: int64(len(data))}
 	_, err := c.short(ctx, "write "+path, request, func(o *operation) { o.stdin = bytes.NewReader(data) })
 	return err
 }

@@ -39,9 +39,9 @@ type offer struct {
 	late  bool          // somebody has waited in vain: nobody begins to wait
 }
 
-// Offer takes a connection on which a room's container waits for an operation. It replaces the one before. If it is the
-// room's first one, Offer returns until when a run is parked in the container, as that says: an earlier process of the bot
-// has parked it. Otherwise it returns zero.
+// Offer takes a connection on which a room's container waits for an operation. It replaces the one before. If it is
+// the room's first one, Offer returns until when a run is parked in the container, as that says: an earlier process
+// of the bot has parked it. Otherwise it returns zero.
 func (p *Podman) Offer(room string, conn net.Conn, parked string) (until time.Time) {
 	p.offers.mu.Lock()
 	defer p.offers.mu.Unlock()
@@ -79,8 +79,8 @@ func (o *offers) expect(room string) {
 	o.of(room).late = false
 }
 
-// take returns a connection on which a room's container answers, or nil. It waits for one, for offerTime, unless somebody
-// has waited in vain since the last one.
+// take returns a connection on which a room's container answers, or nil. It waits for one, for offerTime, unless
+// somebody has waited in vain since the last one.
 func (o *offers) take(ctx context.Context, room string) net.Conn {
 	limit := time.NewTimer(offerTime)
 	defer limit.Stop()

@@ -18,16 +18,16 @@ import (
 const (
 	// retryTime is how long calls that can safely be repeated wait for podman's service to come back.
 	retryTime = 10 * time.Second
-	// operationTime bounds an operation that does not take as long as what somebody has started. Ending a parked run that
-	// does not react takes 22 s.
+	// operationTime bounds an operation that does not take as long as what somebody has started. Ending a parked run
+	// that does not react takes 22 s.
 	operationTime = time.Minute
 )
 
 // pauses returns the backoff between two calls of podman.
 func pauses() *retry.Backoff { return retry.New(100*time.Millisecond, 2*time.Second) }
 
-// operation is one in a container. Each has a connection of its own, on which everything comes from a container that may be
-// hostile.
+// operation is one in a container. Each has a connection of its own, on which everything comes from a container that
+// may be hostile.
 type operation struct {
 	boxinit.Request
 	stdin          io.Reader           // nil = empty; a Read that blocks is waited for
@@ -35,8 +35,9 @@ type operation struct {
 	begun          func(boxinit.Reply) // with Follow: called when the run was started
 }
 
-// do carries out an operation on a connection that the container has offered, or with `podman exec` if it offers none: what
-// podman says about that tells why. The reply is bounded. It may say that the operation failed: see failure.
+// do carries out an operation on a connection that the container has offered, or with `podman exec` if it offers
+// none: what podman says about that tells why. The reply is bounded. It may say that the operation failed: see
+// failure.
 func (c *Container) do(ctx context.Context, o operation) (reply boxinit.Reply, err error) {
 	if c.Name != "" {
 		defer c.podman.Hold(c.Name)()
@@ -78,7 +79,10 @@ func (c *Container) doByExec(ctx context.Context, o operation) (boxinit.Reply, e
 	why := make(chan error, 1) // why there is no process any more
 	go func() {
 		said := bounded{left: 64 << 10}
-		code, err := c.podman.attach(ctx, c.ID, process{argv: []string{c.init, "operate"}, dir: "/", stdin: input, hold: true, stdout: output, stderr: &said})
+		code, err := c.podman.attach(ctx, c.ID, process{
+			argv: []string{c.init, "operate"}, dir: "/",
+			stdin: input, hold: true, stdout: output, stderr: &said,
+		})
 		if err == nil {
 			err = unattended(code, strings.TrimSpace(said.kept.String()))
 		}
@@ -111,7 +115,8 @@ const (
 
 // unattended returns why there is no boxinit to carry out an operation, from what executing it has printed.
 func unattended(code int, said string) error {
-	absent := strings.Contains(said, "no such file") || strings.Contains(said, "executable file not found") || strings.Contains(said, "ermission denied")
+	absent := strings.Contains(said, "no such file") || strings.Contains(said, "executable file not found") ||
+		strings.Contains(said, "ermission denied")
 	switch {
 	case kindIn(said) == ErrExhausted:
 		return fmt.Errorf("%w: exit code %d: %.500s", ErrExhausted, code, withoutStack(said))

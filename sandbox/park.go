@@ -16,8 +16,8 @@ func (p *Podman) Unpark(ctx context.Context, room string) error {
 }
 
 // ParkRun starts a run that waits for its input; see [Parking]. A run that is parked with the same key already waits
-// longer. Without a key, it discards the parked run. It returns when the run ends on its own, by the container's clock. It
-// fails while a run is active, and if the container is weaker than its spec: ErrWeak.
+// longer. Without a key, it discards the parked run. It returns when the run ends on its own, by the container's
+// clock. It fails while a run is active, and if the container is weaker than its spec: ErrWeak.
 func (c *Container) ParkRun(ctx context.Context, p Parking) (until time.Time, err error) {
 	if err := c.fit(); err != nil {
 		return until, fmt.Errorf("park run %s: %w", p.Run.ID, err)

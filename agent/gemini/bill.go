@@ -47,8 +47,8 @@ const (
 	maxNumbers = 8 << 10 // bytes of its value
 )
 
-// numbers finds the usageMetadata of an answer: of a single one, or the last of a stream. It counts only as a field of the
-// outermost object: the model chooses what the arguments of a function call contain. Nothing else is kept.
+// numbers finds the usageMetadata of an answer: of a single one, or the last of a stream. It counts only as a field
+// of the outermost object: the model chooses what the arguments of a function call contain. Nothing else is kept.
 type numbers struct {
 	used Tokens
 

@@ -48,7 +48,10 @@ func CallOf(method, path string) (c Call, ok bool) {
 		return Call{}, method == http.MethodGet && listPath.MatchString(path)
 	}
 	name := match[2]
-	return Call{Model: match[1], Asks: true, Free: name == "countTokens", Streams: name == "streamGenerateContent", generates: strings.HasSuffix(name, "enerateContent")}, true
+	return Call{
+		Model: match[1], Asks: true, Free: name == "countTokens", Streams: name == "streamGenerateContent",
+		generates: strings.HasSuffix(name, "enerateContent"),
+	}, true
 }
 
 // Gated returns the model whose load and quota the call depends on, "" = none.
@@ -145,8 +148,8 @@ func Billed(body []byte, tools []string) (err error) {
 // maxNested is how deep a part can be in a request: requests, content, parts, functionResponse, parts, each in a list.
 const maxNested = 12
 
-// embedded refuses a file that the provider would fetch: the request does not tell what it costs. A function's arguments
-// and its response are data.
+// embedded refuses a file that the provider would fetch: the request does not tell what it costs. A function's
+// arguments and its response are data.
 func embedded(value gjson.Result, depth int) (err error) {
 	value.ForEach(func(key, inner gjson.Result) bool {
 		switch name := camel(key.String()); {

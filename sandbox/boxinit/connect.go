@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// OperationPath is the path of the request with which a container offers the gateway a connection for one operation. After
-// "101 Switching Protocols" it carries what operate reads and writes. Another path is another protocol.
+// OperationPath is the path of the request with which a container offers the gateway a connection for one operation.
+// After "101 Switching Protocols" it carries what operate reads and writes. Another path is another protocol.
 const OperationPath = "/operation"
 
-// ParkedHeader is the field of that request which says that a run is parked, and when it ends on its own, in seconds since
-// 1970.
+// ParkedHeader is the field of that request which says that a run is parked, and when it ends on its own, in seconds
+// since 1970.
 const ParkedHeader = "Parked-Until"
 
 const (
@@ -30,8 +30,8 @@ const (
 
 var errRefused = errors.New("the gateway does not take the connection")
 
-// connect is `boxinit connect`, a child of PID 1: it keeps a connection open on which the bot can ask for an operation. When
-// the bot does, it opens the next one.
+// connect is `boxinit connect`, a child of PID 1: it keeps a connection open on which the bot can ask for an
+// operation. When the bot does, it opens the next one.
 func (p *Program) connect() error {
 	reserveThreads()
 	debug.SetGCPercent(25)

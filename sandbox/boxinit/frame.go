@@ -12,8 +12,8 @@ import (
 // Kind is what a frame holds.
 type Kind byte
 
-// The kinds of frames. The one who asks sends a request, then input, of which an empty frame is the end. The container sends
-// output and replies.
+// The kinds of frames. The one who asks sends a request, then input, of which an empty frame is the end. The
+// container sends output and replies.
 const (
 	FrameRequest Kind = iota + 1
 	FrameInput

@@ -22,8 +22,9 @@ type operation struct {
 	Request
 }
 
-// operate carries out the operation that the caller asks for on a connection. First, the caller sends a byte and gets it back:
-// so it knows that somebody is there before it asks. Asked is called when the byte has come, or cannot come any more.
+// operate carries out the operation that the caller asks for on a connection. First, the caller sends a byte and gets
+// it back: so it knows that somebody is there before it asks. Asked is called when the byte has come, or cannot come
+// any more.
 func (p *Program) operate(conn io.ReadWriter, asked func(bool)) error {
 	first := make([]byte, 1)
 	_, err := io.ReadFull(conn, first)
@@ -80,7 +81,7 @@ func (o *operation) carryOut() Reply {
 	case OpEndLeft:
 		err = s.endLeft()
 	case OpWrite:
-		err = writeFile(o.Path, io.LimitReader(o.input(), o.Size), o.Size, 0, o.New)
+		err = writeFile(o.Path, io.LimitReader(o.input(), o.Size), o.Size, 0, false)
 	case OpRead:
 		err = send(o.frames.Stream(FrameStdout), o.Path, o.Size)
 	case OpExec:

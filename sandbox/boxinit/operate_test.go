@@ -140,7 +140,6 @@ func TestOperations(t *testing.T) {
 		{Request{Op: OpWrite, Path: file, Size: 9}, "short", "", "5 of 9 bytes arrived"},
 		{Request{Op: OpRead, Path: file, Size: 9}, "", "", "no such file"},
 		{Request{Op: OpWrite, Path: file, Size: 5}, "right", "", ""},
-		{Request{Op: OpWrite, Path: file, Size: 5, New: true}, "other", "", ""},
 		{Request{Op: OpRead, Path: file, Size: 3}, "", "rig", ""},
 	} {
 		out, got := ask(t, s, c.r, c.input)

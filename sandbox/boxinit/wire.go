@@ -163,7 +163,7 @@ const (
 	OpLeft    Op = "left"    // lists what ended runs have left running
 	OpEndLeft Op = "endleft" // ends that
 	OpExec    Op = "exec"    // Command, with the input that follows
-	OpWrite   Op = "write"   // a file of Size bytes, which follow; with New, only if nothing exists there
+	OpWrite   Op = "write"   // a file of Size bytes, which follow
 	OpRead    Op = "read"    // the first Size bytes of a regular file
 )
 
@@ -180,7 +180,6 @@ type Request struct {
 	Offset   int64    `json:",omitempty"`
 	Size     int64    `json:",omitempty"`
 	Follow   bool     `json:",omitempty"`
-	New      bool     `json:",omitempty"`
 }
 
 // Command is a command that is waited for.
