@@ -173,7 +173,6 @@ func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 		r.relearn(ctx, row)
 		return r.doEdit(ctx, row)
 	case kindRedaction:
-		r.bot.Recall.Redact(ctx, r.bot.Store.SuccessorOf(r.id), row.Redaction())
 		return r.doRedaction(ctx, row)
 	case kindUndecryptable:
 		return r.doUndecryptable(ctx, row)

@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
@@ -210,7 +214,30 @@ func (m *memoryCall) with(ctx context.Context, room string, do func(*memory.Inde
 	if saved := x.Salvaged(); saved != nil {
 		fmt.Fprintf(m.app.stderr, "matrix-tui: the memory of %s was damaged: %d imported or added entries were saved, and the damaged file is %s\n", clean.Short(room, 80), saved.Entries, saved.From)
 	}
+	if x.Unfilled() {
+		if err := m.record(ctx, func(memories *recall.Memory, _ *state.Journal) error { return memories.Fill(ctx, x) }); err != nil {
+			return err
+		}
+	}
 	return do(x)
+}
+
+// record opens what the rooms remember. The bot may be running.
+func (m *memoryCall) record(ctx context.Context, do func(*recall.Memory, *state.Journal) error) (err error) {
+	store, err := state.ReadStore(m.dir)
+	if err != nil {
+		return err
+	}
+	journal, err := state.JoinJournal(ctx, filepath.Join(m.dir, "journal.db"))
+	if err != nil {
+		return err
+	}
+	defer closing(&err, journal.Close)
+	memories, err := openMemory(ctx, m.cfg, store, journal, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	return do(memories, journal)
 }
 
 // print prints a value as JSON.

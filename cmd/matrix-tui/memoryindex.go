@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rs/zerolog"
-
+	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
@@ -32,14 +31,16 @@ func memoryReindex(ctx context.Context, m *memoryCall) error {
 	if m.workspace != "" && m.room == "" {
 		return &usageError{"memory reindex: -workspace needs -room"}
 	}
-	store, err := state.ReadStore(m.dir)
+	err = m.record(ctx, func(memories *recall.Memory, _ *state.Journal) error {
+		for _, room := range rooms {
+			if err := m.reindex(ctx, memories, room); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	for _, room := range rooms {
-		if err := m.with(ctx, room, func(x *memory.Index) error { return m.reindex(ctx, x, store) }); err != nil {
-			return err
-		}
 	}
 	if len(rooms) == 0 {
 		fmt.Fprintln(m.app.stdout, "There is nothing to index.")
@@ -47,27 +48,24 @@ func memoryReindex(ctx context.Context, m *memoryCall) error {
 	return nil
 }
 
-// reindex builds an index again: what only it has stays, and what is in the state folder is read again.
-func (m *memoryCall) reindex(ctx context.Context, x *memory.Index, store *state.Store) error {
-	if err := x.Rebuild(ctx); err != nil {
+// reindex builds an index again from what is in the state folder.
+func (m *memoryCall) reindex(ctx context.Context, memories *recall.Memory, room string) error {
+	if err := memories.Rebuild(ctx, room); err != nil {
 		return err
 	}
-	recall, err := openMemory(ctx, m.cfg, store, zerolog.Nop())
-	if err == nil {
-		err = recall.Refill(ctx, x)
-	}
-	if err == nil && m.workspace != "" {
-		err = m.indexWorkspace(ctx, x)
-	}
-	if err != nil {
-		return err
-	}
-	s, err := x.Status(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(m.app.stdout, "%s: %d entries in %d chunks\n", clean.Short(x.Room(), 80), s.Entries, s.Chunks)
-	return nil
+	return m.with(ctx, room, func(x *memory.Index) error {
+		if m.workspace != "" {
+			if err := m.indexWorkspace(ctx, x); err != nil {
+				return err
+			}
+		}
+		s, err := x.Status(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(m.app.stdout, "%s: %d entries in %d chunks\n", clean.Short(x.Room(), 80), s.Entries, s.Chunks)
+		return nil
+	})
 }
 
 // indexWorkspace indexes the memory files in a folder.

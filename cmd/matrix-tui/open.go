@@ -83,7 +83,7 @@ func openParts(ctx context.Context, cfg *Config, log zerolog.Logger) (parts bot.
 	}
 	opened = append(opened, func() error { parts.Podman.Close(); return nil })
 	if cfg.MemorySlot != noMemory {
-		if parts.Recall, err = openMemory(ctx, cfg, parts.Store, log); err != nil {
+		if parts.Recall, err = openMemory(ctx, cfg, parts.Store, parts.Journal, log); err != nil {
 			return parts, nil, err
 		}
 	}
@@ -91,7 +91,7 @@ func openParts(ctx context.Context, cfg *Config, log zerolog.Logger) (parts bot.
 }
 
 // openMemory returns what keeps what the rooms have learned. No secret of the bot gets into it.
-func openMemory(ctx context.Context, cfg *Config, store *state.Store, log zerolog.Logger) (*recall.Memory, error) {
+func openMemory(ctx context.Context, cfg *Config, store *state.Store, journal *state.Journal, log zerolog.Logger) (*recall.Memory, error) {
 	var secrets []string
 	for _, secret := range []Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, loadLogin(cfg).Token} {
 		secrets = append(secrets, secret.Reveal())
@@ -101,7 +101,7 @@ func openMemory(ctx context.Context, cfg *Config, store *state.Store, log zerolo
 		written := strings.TrimSpace(string(key))
 		secrets = append(secrets, written, strings.Join(strings.Fields(written), ""))
 	}
-	m := recall.New(string(cfg.StateDir), store, log, secrets...)
+	m := recall.New(string(cfg.StateDir), store, journal, log, secrets...)
 	if cfg.Embeddings != geminiEmbeddings || !cfg.GeminiKey.Set() { // `memory search` needs no key
 		return m, nil
 	}
