@@ -46,13 +46,26 @@ func (j *Journal) KeepForgotten(ctx context.Context, room string, texts ...strin
 	return j.failed("keep what was forgotten", err)
 }
 
+// KeepHashes is KeepForgotten for texts of which only the hashes are known.
+func (j *Journal) KeepHashes(ctx context.Context, room string, hashes ...string) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error { return keepHashes(ctx, tx, room, hashes) })
+	return j.failed("keep what was forgotten", err)
+}
+
 func forget(ctx context.Context, tx *sql.Tx, room string, texts ...string) error {
+	var hashes []string
 	for _, text := range texts {
-		if Plain(text) == "" {
-			continue
+		if Plain(text) != "" {
+			hashes = append(hashes, hashOf(text))
 		}
+	}
+	return keepHashes(ctx, tx, room, hashes)
+}
+
+func keepHashes(ctx context.Context, tx *sql.Tx, room string, hashes []string) error {
+	for _, hash := range hashes {
 		_, err := tx.ExecContext(ctx, "INSERT INTO forgotten (room, hash, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			room, hashOf(text), time.Now().UnixNano())
+			room, hash, time.Now().UnixNano())
 		if err != nil {
 			return err
 		}

@@ -37,6 +37,14 @@ func (j *Journal) Imports(ctx context.Context, room string) ([]string, error) {
 	return all, j.failed("list imports", err)
 }
 
+// Remembers reports whether a room has a note or an import.
+func (j *Journal) Remembers(ctx context.Context, room string) bool {
+	found := false
+	err := j.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM note WHERE room = ?1)
+		OR EXISTS (SELECT 1 FROM import WHERE room = ?1)`, room).Scan(&found)
+	return err != nil || found
+}
+
 // Imported returns the conversation that came from a file.
 func (j *Journal) Imported(ctx context.Context, room, origin string) ([]Imported, error) {
 	all, err := queryAll(ctx, j.db, func(row scanner) (m Imported, err error) {

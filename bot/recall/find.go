@@ -82,15 +82,11 @@ func find(ctx context.Context, x *memory.Index, notes []state.Note, by, session,
 		return k, err
 	}
 	k.given = given
-	others := map[string]bool{}
-	for _, n := range notes {
-		others["note/"+n.ID] = n.Scope != "" && n.Scope != by
-	}
 	var seen []string
 	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
 		for _, hit := range hits {
 			twice := func(text string) bool { return strings.Contains(hit.Text, text) }
-			if len(out) == most || given[hit.ID] || given[hit.Path] || others[hit.Path] || slices.ContainsFunc(seen, twice) || Instructs(hit.Text) {
+			if len(out) == most || given[hit.ID] || given[hit.Path] || slices.ContainsFunc(seen, twice) || Instructs(hit.Text) {
 				continue
 			}
 			seen = append(seen, hit.Text)
@@ -100,7 +96,7 @@ func find(ctx context.Context, x *memory.Index, notes []state.Note, by, session,
 		return out
 	}
 	search := func(most int, least float64, sources ...memory.Source) ([]memory.Hit, error) {
-		return x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 3 * most, Min: least, Sources: sources})
+		return x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 3 * most, Min: least, Sources: sources, Person: by})
 	}
 
 	hits, err := search(mostPreferences, leastScore, memory.SourceNote)
@@ -108,7 +104,9 @@ func find(ctx context.Context, x *memory.Index, notes []state.Note, by, session,
 		return k, err
 	}
 	for _, n := range notes {
-		hits = append(hits, memory.Hit{Path: "note/" + n.ID, Text: n.Text})
+		if n.Scope == "" || n.Scope == by {
+			hits = append(hits, memory.Hit{Path: "note/" + n.ID, Text: n.Text})
+		}
 	}
 	k.Preferences = take(hits, mostPreferences, oneLine)
 	if hits, err = search(mostAnswers, 0, memory.SourceAnswer); err != nil {

@@ -101,9 +101,13 @@ func (m *Memory) use(ctx context.Context, id string, most time.Duration, do func
 	return m.with(ctx, id, func(x *memory.Index) error { return do(ctx, x) })
 }
 
-// knows reports whether a room may have a memory.
+// knows reports whether a room may have a memory: the index may be gone, but not the record.
 func (m *Memory) knows(id string) bool {
-	return m != nil && (memory.Exists(m.dir, id) || m.store != nil && len(m.store.History(id)) > 0)
+	if m == nil {
+		return false
+	}
+	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.History(id)) > 0 ||
+		m.journal != nil && m.journal.Remembers(context.Background(), id)
 }
 
 // Learn stores what was observed in a task. It may be repeated. What the index does not take now comes with the next use.
@@ -210,16 +214,16 @@ func (m *Memory) Forget(ctx context.Context, id string, events, texts []string) 
 	defer cancel()
 	err = m.with(ctx, id, func(x *memory.Index) error {
 		for _, event := range events {
-			if _, err := x.Redact(ctx, event); err != nil {
+			if _, err := x.RemoveEvent(ctx, event); err != nil {
 				return err
 			}
 		}
 		for _, text := range texts {
-			gone, err := x.ForgetText(ctx, text)
+			gone, err := x.Forget(ctx, text)
 			if err != nil && !errors.Is(err, memory.ErrNotFound) {
 				return err
 			}
-			n += gone
+			n += len(gone)
 		}
 		return nil
 	})

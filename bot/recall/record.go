@@ -30,7 +30,7 @@ func conversationPath(room, event string) string {
 // documents are notes as the index has them, each alone.
 func documents(notes []state.Note) (docs []memory.Document) {
 	for _, n := range notes {
-		doc := memory.Document{Source: memory.SourceNote, Path: "note/" + n.ID, Origin: string(n.Kind), Weight: 0.75 + n.Salience/2}
+		doc := memory.Document{Source: memory.SourceNote, Path: "note/" + n.ID, Kind: string(n.Kind), Person: n.Scope, Weight: 0.75 + n.Salience/2}
 		switch n.Kind {
 		case state.Answered:
 			doc.Source, doc.Path = memory.SourceAnswer, "answer/"+n.ID

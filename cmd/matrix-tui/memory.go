@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,19 +37,18 @@ var memoryActions = []memoryAction{
 
 // memoryCall is a call of `matrix-tui memory` with its flags.
 type memoryCall struct {
-	app       *app
-	cfg       *Config
-	dir       string // STATE_DIR
-	room      string
-	query     string
-	text      string
-	kind      string
-	scope     string
-	workspace string
-	n         int
-	least     float64
-	json      bool
-	given     []string // arguments
+	app   *app
+	cfg   *Config
+	dir   string // STATE_DIR
+	room  string
+	query string
+	text  string
+	kind  string
+	scope string
+	n     int
+	least float64
+	json  bool
+	given []string // arguments
 }
 
 // memoryCommand shows and changes what the rooms remember. It needs STATE_DIR only; the bot may be running.
@@ -103,9 +103,6 @@ func (a *app) memoryFlags(action memoryAction, args []string) (*memoryCall, erro
 	}
 	if has("add", "forget") {
 		flags.StringVar(&m.text, "text", "", "the text, instead of an argument")
-	}
-	if has("reindex") {
-		flags.StringVar(&m.workspace, "workspace", "", "also read MEMORY.md, memory/*.md, context.md and status.md in this `folder`")
 	}
 	given, err := a.parseAll(flags, args, action.argument)
 	if err != nil {
@@ -183,7 +180,7 @@ func (m *memoryCall) lines() ([]roomLine, error) {
 		return nil, err
 	}
 	lines := joinRooms(store, nil, false)
-	rooms, err := memory.Rooms(m.dir)
+	rooms, err := memory.Rooms(context.Background(), m.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -196,23 +193,26 @@ func (m *memoryCall) lines() ([]roomLine, error) {
 }
 
 // indexed returns the chosen room, or all that have an index.
-func (m *memoryCall) indexed() ([]string, error) {
+func (m *memoryCall) indexed(ctx context.Context) ([]string, error) {
 	if m.room == "" {
-		return memory.Rooms(m.dir)
+		return memory.Rooms(ctx, m.dir)
 	}
 	room, err := m.chosen()
 	return []string{room}, err
 }
 
-// with opens the index of a room and closes it.
+// with opens the index of a room, fills one that is new, and closes it.
 func (m *memoryCall) with(ctx context.Context, room string, do func(*memory.Index) error) (err error) {
 	x, err := memory.Open(ctx, m.dir, room)
 	if err != nil {
 		return err
 	}
 	defer closing(&err, x.Close)
-	if saved := x.Salvaged(); saved != nil {
-		fmt.Fprintf(m.app.stderr, "matrix-tui: the memory of %s was damaged: %d imported or added entries were saved, and the damaged file is %s\n", clean.Short(room, 80), saved.Entries, saved.From)
+	if x.Unfilled() {
+		fill := func(memories *recall.Memory, _ *state.Journal) error { return memories.Fill(ctx, x) }
+		if err := m.record(ctx, fill); err != nil {
+			return err
+		}
 	}
 	if x.Unfilled() {
 		if err := m.record(ctx, func(memories *recall.Memory, _ *state.Journal) error { return memories.Fill(ctx, x) }); err != nil {
@@ -220,6 +220,12 @@ func (m *memoryCall) with(ctx context.Context, room string, do func(*memory.Inde
 		}
 	}
 	return do(x)
+}
+
+// knows reports whether there is something to search in a room: a record, if the index is gone.
+func (m *memoryCall) knows(room string) bool {
+	_, err := os.Stat(filepath.Join(m.dir, "journal.db"))
+	return err == nil || memory.Exists(m.dir, room)
 }
 
 // record opens what the rooms remember. The bot may be running.

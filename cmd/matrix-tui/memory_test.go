@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,7 +142,7 @@ func TestMemoryKeepsNoSecrets(t *testing.T) {
 	if got := run("search", "-room", "!a:x", "ferry"); !strings.Contains(got.stdout, "our ferry key is") {
 		t.Errorf("the rest is not there: %s", got.stdout)
 	}
-	data, err := os.ReadFile(memory.Path(dir, "!a:x"))
+	data, err := os.ReadFile(memory.Path(dir))
 	if err != nil || strings.Contains(string(data), hidden) || strings.Contains(string(data), shown) {
 		t.Errorf("a secret is in the index, %v", err)
 	}
@@ -175,18 +176,8 @@ func TestMemoryReindex(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	workspace := t.TempDir()
-	if err := os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte("- The otter is called Emil.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/etc/passwd", filepath.Join(workspace, "context.md")); err != nil {
-		t.Fatal(err)
-	}
-	got := remember(t, dir, 0, "reindex", "-room", "sandbox-a", "-workspace", workspace)
-	if !strings.Contains(got.stderr, "skipped context.md") {
-		t.Errorf("stderr %q", got.stderr)
-	}
-	for query, want := range map[string]string{"how many ferrets": "There are nine.", "key rotation": "All rotated.", "colour": "crimson", "otter": "Emil", "walrus": "Nothing found.", "root": "Nothing found."} {
+	remember(t, dir, 0, "reindex", "-room", "sandbox-a")
+	for query, want := range map[string]string{"how many ferrets": "There are nine.", "key rotation": "All rotated.", "colour": "crimson", "walrus": "Nothing found."} {
 		if got := remember(t, dir, 0, "search", "-room", "!a:x", query); !strings.Contains(got.stdout, want) {
 			t.Errorf("%s: %s", query, got.stdout)
 		}
@@ -230,15 +221,11 @@ func TestMemoryErrors(t *testing.T) {
 	}
 }
 
-// A damaged index is repaired by the next command, which says so.
+// A damaged index is made again from the record by the next command.
 func TestMemoryDamage(t *testing.T) {
 	dir := t.TempDir()
 	remember(t, dir, 0, "import", "-room", "!a:x", conversation(t, "talk.jsonl", talk))
-	files, err := filepath.Glob(filepath.Join(dir, "memory", "*.db"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
-	file, err := os.OpenFile(files[0], os.O_RDWR, 0)
+	file, err := os.OpenFile(memory.Path(dir), os.O_RDWR, 0)
 	if err == nil {
 		_, err = file.WriteAt(make([]byte, 2000), 0)
 	}
@@ -246,13 +233,12 @@ func TestMemoryDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = file.Close()
-	got := remember(t, dir, 0, "search", "-room", "!a:x", "lunch")
-	if !strings.Contains(got.stderr, "was damaged") || !strings.Contains(got.stdout, "noon") {
-		t.Errorf("stderr %q, stdout %q", got.stderr, got.stdout)
+	if got := remember(t, dir, 0, "search", "-room", "!a:x", "lunch"); !strings.Contains(got.stdout, "noon") {
+		t.Errorf("stdout %q", got.stdout)
 	}
 }
 
-// Imports exist nowhere else: a backup contains them, and a damaged index stops none.
+// A backup contains the record and no index, which is made again. One that is there already goes: it is of another record.
 func TestMemoryInABackup(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	keepRooms(t, dir)
@@ -260,23 +246,27 @@ func TestMemoryInABackup(t *testing.T) {
 	remember(t, dir, 0, "import", "-room", "!a:x", conversation(t, "talk.jsonl", talk))
 	remember(t, dir, 0, "add", "-room", "!b:x", "The secret word is plugh.")
 	remember(t, dir, 0, "forget", "-room", "!b:x", "-text", "plugh")
-	if err := os.Truncate(memory.Path(dir, "!b:x"), 5000); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "memory", "0.db"), []byte("this is no database"), 0o600); err != nil {
+	if err := os.Truncate(memory.Path(dir), 5000); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "one.tar.gz")
-	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 0 || !strings.Contains(got.stderr, "0.db is damaged and not in the backup") {
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if got := play(t, t.Context(), []string{"STATE_DIR=" + to}, "restore", file); got.code != 0 {
+	x, err := memory.Open(t.Context(), to, "!c:x")
+	if err == nil {
+		_, err = x.Put(t.Context(), memory.Markdown(memory.SourceLog, "memory/2026-01-01.md", "- of another bot\n"))
+		err = errors.Join(err, x.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + to}, "restore", file); got.code != 0 || memory.Exists(to, "!c:x") {
 		t.Fatalf("%+v", got)
 	}
 	if got := remember(t, to, 0, "search", "-room", "!a:x", "lunch"); !strings.Contains(got.stdout, "noon") {
 		t.Errorf("stdout %s", got.stdout)
 	}
-	// Of a damaged index, at least what was forgotten is there.
 	talked := conversation(t, "talk.jsonl", `{"role":"user","content":"The secret word is plugh."}`+"\n")
 	remember(t, to, 0, "import", "-room", "!b:x", talked)
 	if got := remember(t, to, 0, "search", "-room", "!b:x", "plugh"); got.stdout != "Nothing found.\n" {

@@ -14,7 +14,7 @@ func memoryReindex(ctx context.Context, m *memoryCall) error {
 	if err := m.none("reindex"); err != nil {
 		return err
 	}
-	rooms, err := m.indexed()
+	rooms, err := m.indexed(ctx)
 	if err != nil {
 		return err
 	}
@@ -27,9 +27,6 @@ func memoryReindex(ctx context.Context, m *memoryCall) error {
 		for _, l := range lines {
 			rooms = append(rooms, l.Room)
 		}
-	}
-	if m.workspace != "" && m.room == "" {
-		return &usageError{"memory reindex: -workspace needs -room"}
 	}
 	err = m.record(ctx, func(memories *recall.Memory, _ *state.Journal) error {
 		for _, room := range rooms {
@@ -54,11 +51,6 @@ func (m *memoryCall) reindex(ctx context.Context, memories *recall.Memory, room 
 		return err
 	}
 	return m.with(ctx, room, func(x *memory.Index) error {
-		if m.workspace != "" {
-			if err := m.indexWorkspace(ctx, x); err != nil {
-				return err
-			}
-		}
 		s, err := x.Status(ctx)
 		if err != nil {
 			return err
@@ -66,21 +58,4 @@ func (m *memoryCall) reindex(ctx context.Context, memories *recall.Memory, room 
 		fmt.Fprintf(m.app.stdout, "%s: %d entries in %d chunks\n", clean.Short(x.Room(), 80), s.Entries, s.Chunks)
 		return nil
 	})
-}
-
-// indexWorkspace indexes the memory files in a folder.
-func (m *memoryCall) indexWorkspace(ctx context.Context, x *memory.Index) error {
-	docs, skipped, err := memory.ReadFolder(m.workspace)
-	if err != nil {
-		return err
-	}
-	for _, one := range skipped {
-		fmt.Fprintln(m.app.stderr, "matrix-tui: skipped "+clean.Short(one, 200))
-	}
-	for _, doc := range docs {
-		if _, err := x.Put(ctx, doc); err != nil {
-			return err
-		}
-	}
-	return nil
 }

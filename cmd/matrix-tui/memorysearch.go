@@ -51,7 +51,7 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 		}
 		rooms = []string{room}
 	case "all":
-		if rooms, err = memory.Rooms(m.dir); err != nil {
+		if rooms, err = memory.Rooms(ctx, m.dir); err != nil {
 			return err
 		}
 	default:
@@ -67,7 +67,7 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 	vector := memories.Vector(ctx, vectorTime, m.room, query)
 	hits := []memoryHit{}
 	for _, room := range rooms {
-		if !memory.Exists(m.dir, room) {
+		if !m.knows(room) {
 			continue
 		}
 		err := m.with(ctx, room, func(x *memory.Index) error {

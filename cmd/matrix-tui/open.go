@@ -17,6 +17,7 @@ import (
 	"matrix-tui/bot/recall/embed"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/memory"
 )
 
 // complete returns a configuration that a bot can start with. Settings in over take
@@ -86,6 +87,12 @@ func openParts(ctx context.Context, cfg *Config, log zerolog.Logger) (parts bot.
 		if parts.Recall, err = openMemory(ctx, cfg, parts.Store, parts.Journal, log); err != nil {
 			return parts, nil, err
 		}
+		if parts.Journal.Corrupt() != "" { // the index is a cache of the journal that was lost
+			if err := memory.Delete(ctx, dir); err != nil {
+				log.Warn().Err(err).Msg("cannot delete the index of a lost journal")
+			}
+		}
+		parts.Recall.TakeOld(ctx)
 	}
 	return parts, closeAll, nil
 }
