@@ -175,7 +175,7 @@ func (r *room) doReaction(ctx context.Context, row state.Event) error {
 		return r.stop(ctx, target.Key, row)
 	}
 	if !asks(about) {
-		return r.finish(ctx, row)
+		return r.undo(ctx, row, react.Key, about)
 	}
 	q, n := r.env.Task(*target).Question(), about.Number
 	switch v := ofQuestion(target.State, n, len(target.Answers)); v {

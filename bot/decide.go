@@ -185,7 +185,6 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 		r.relearn(ctx, row)
 		return r.doEdit(ctx, row)
 	case event.KindRedaction:
-		r.bot.Recall.Redact(ctx, r.bot.Store.SuccessorOf(r.id), row.Redaction())
 		return r.doRedaction(ctx, row)
 	case event.KindUndecryptable:
 		return r.doUndecryptable(ctx, row)

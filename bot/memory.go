@@ -2,6 +2,10 @@ package bot
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"matrix-tui/bot/recall"
 	"matrix-tui/bot/task"
@@ -13,16 +17,64 @@ func (r *room) doMemory(ctx context.Context, row state.Event, text string) error
 	if err := r.waitForEnd(ctx); err != nil { // its files are part of the memory
 		return err
 	}
-	answer, err := r.bot.Recall.Command(ctx, r.id, row.ID, text, r.bot.policy.Room(r.id).MemoryFrom...)
+	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	forgets := strings.EqualFold(verb, "forget") && strings.TrimSpace(rest) != "" && r.bot.Recall != nil
+	answer, err := "", error(nil)
+	if forgets {
+		answer, err = r.forgetText(ctx, rest)
+	} else {
+		answer, err = r.bot.Recall.Command(ctx, r.id, row.ID, r.env.NameOf(row.Sender), text, r.bot.policy.Room(r.id).MemoryFrom...)
+	}
 	if err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot use the memory of a room")
 		answer = "I cannot read or change this room's memory. " + r.bot.sentence(err)
 	}
-	return r.tell(ctx, row, answer) // an error if the bot is stopping
+	if told := r.tell(ctx, row, answer); told != nil || !forgets || err != nil {
+		return told // an error if the bot is stopping
+	}
+	_, err = r.bot.Journal.Redact(ctx, r.id, row.ID, r.id) // the command has the text, too
+	return err
 }
 
-// relearn replaces what a message said in the room's memory, if its sender has edited it. A command that was carried out
-// stays as it was. After an upgrade, the memory is in the successor.
+// forgetText forgets a text, or the entry with an ID.
+func (r *room) forgetText(ctx context.Context, what string) (answer string, err error) {
+	texts, events, err := r.bot.Recall.Meant(ctx, r.id, what)
+	if errors.Is(err, recall.ErrTooShort) {
+		return "That is too short: it would be in too many entries.", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	out, err := r.env.Forget(ctx, texts, events)
+	switch {
+	case err != nil:
+		return "", err
+	case out.Entries == 0 && !out.Open:
+		return "No entry in the memory of this room contains this text.", nil
+	}
+	return recall.Forgotten(out.Entries, out.Open), nil
+}
+
+// undoKeys are the reactions that take back what a task has noted.
+var undoKeys = []string{"🗑", "❌"}
+
+// undo takes back what a task has noted, if a reaction on its result asks for that.
+func (r *room) undo(ctx context.Context, row state.Event, key string, told state.Message) error {
+	if told.Kind != state.KindFinal || !slices.Contains(undoKeys, strings.TrimRight(key, "\uFE0F")) {
+		return r.finish(ctx, row)
+	}
+	gone, err := r.bot.Recall.Undo(ctx, told.Task)
+	if err != nil {
+		return fmt.Errorf("take back notes: %w", err)
+	}
+	if len(gone) == 0 {
+		return r.finish(ctx, row)
+	}
+	return r.tell(ctx, row, "I no longer remember what that task "+recall.NotedLine(gone)+".")
+}
+
+// relearn puts what a message says now in the place of what it said, wherever the room has it, if its sender has edited it.
+// A command that was carried out stays as it was. After an upgrade, the memory is in the successor.
 func (r *room) relearn(ctx context.Context, row state.Event) {
 	one, err := r.bot.Journal.Event(ctx, r.id, row.Relation().EventID)
 	first, _ := one.Message()
@@ -30,7 +82,12 @@ func (r *room) relearn(ctx context.Context, row state.Event) {
 	if err != nil || one.Sender != row.Sender || command && task.Spoken("!"+c.name) != "" {
 		return
 	}
-	if words := task.EditedWords(row.Event); words != "" {
-		r.bot.Recall.Edit(ctx, r.bot.Store.SuccessorOf(r.id), recall.Edit{Event: one.ID, By: r.env.NameOf(row.Sender), Text: words})
+	words := task.EditedWords(row.Event)
+	if words == "" {
+		return
+	}
+	env := r.bot.room(r.bot.Store.SuccessorOf(r.id)).env
+	if err := env.Rewrite(ctx, recall.Edit{Event: one.ID, By: r.env.NameOf(row.Sender), Text: words}); err != nil && ctx.Err() == nil {
+		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot replace what an edited message said")
 	}
 }

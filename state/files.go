@@ -14,6 +14,7 @@ var notState = []string{
 	"gateway", "tmp", "lock", "control.sock",
 	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log", "watch.lock",
 	"journal.db.snapshot", "journal.db.snapshot-old", "journal.db.snapshot.tmp",
+	"memory.db", "memory.db-wal", "memory.db-shm", "memory.db.lock", "memory.db.damaged", // a cache
 }
 
 // TranscriptFolder is the folder of the files that only grow.

@@ -89,6 +89,23 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	return j, nil
 }
 
+// JoinJournal opens the journal for changes from another process; the bot may be running. It creates one that is missing,
+// and never repairs or imports one.
+func JoinJournal(ctx context.Context, path string) (*Journal, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return OpenJournal(ctx, path, zerolog.Nop())
+	}
+	read, err := ReadJournal(ctx, path) // for its errors
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{path: path, log: zerolog.Nop()}
+	if err := errors.Join(read.Close(), j.connect(j.params())); err != nil {
+		return nil, explain(fmt.Errorf("open journal: %w", err), path)
+	}
+	return j, nil
+}
+
 // Corrupt returns the path to which OpenJournal moved a damaged journal, or "".
 func (j *Journal) Corrupt() string { return j.corrupt }
 

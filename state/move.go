@@ -44,6 +44,9 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, 
 		if err := moveSpending(ctx, tx, from, to); err != nil {
 			return err
 		}
+		if err := moveNotes(ctx, tx, from, to); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, "UPDATE message SET room = ? WHERE room = ? AND status = 0", to, from)
 		return err
 	})

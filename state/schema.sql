@@ -158,3 +158,45 @@ CREATE TABLE room (
 	history    TEXT NOT NULL,
 	executions TEXT NOT NULL
 );
+
+-- What rooms remember.
+CREATE TABLE note (
+	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+	id         TEXT NOT NULL,
+	room       TEXT NOT NULL,
+	scope      TEXT NOT NULL,    -- a person's name, or '' for everybody in the room
+	kind       TEXT NOT NULL,
+	text       TEXT NOT NULL,
+	quote      TEXT NOT NULL,    -- the words that say it
+	event      TEXT NOT NULL,    -- the message that says it, or ''
+	task       TEXT NOT NULL,    -- key of the task whose result shows it, or ''
+	by         TEXT NOT NULL,    -- a person's name, or ''
+	time       INTEGER NOT NULL, -- ns
+	salience   REAL NOT NULL,
+	confidence REAL NOT NULL,
+	source     TEXT NOT NULL,
+	replaces   TEXT NOT NULL,    -- the text of the note that it has replaced, or ''
+	file       TEXT NOT NULL,    -- that shows it, in /workspace
+	written    INTEGER NOT NULL, -- the file has it
+	UNIQUE (room, id)
+);
+CREATE INDEX note_task ON note (task) WHERE task <> '';
+
+CREATE TABLE import (
+	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+	room    TEXT NOT NULL,
+	origin  TEXT NOT NULL,    -- the file
+	line    INTEGER NOT NULL,
+	time    INTEGER NOT NULL, -- ns
+	speaker TEXT NOT NULL,
+	text    TEXT NOT NULL
+);
+CREATE INDEX import_room ON import (room, origin);
+
+CREATE TABLE forgotten (
+	seq  INTEGER PRIMARY KEY AUTOINCREMENT,
+	room TEXT NOT NULL,
+	hash TEXT NOT NULL,
+	time INTEGER NOT NULL, -- ns
+	UNIQUE (room, hash)
+);

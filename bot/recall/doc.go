@@ -1,37 +1,34 @@
-// Package recall keeps what a room has learned: it stores what was observed in a task, and finds it before the next one.
+// Package recall remembers for rooms: it notes what was observed in a task and what people state, and finds it before and
+// during the next task.
 //
-// # What is learned
+// # What is remembered
 //
-// After each task, [Memory.Learn] stores in the room's index (state/memory) what happened, without asking a model:
+// The truth is the record (state): notes and imports, tasks, and the transcripts. The index (state/memory), MEMORY.md and
+// the daily logs are made from it.
 //
 //	conversation/…  what was said, one entry for each message
-//	execution/…     the task and each call of a tool: Command: … | Outcome: … | Success: … | Duration: …
-//	answer/…        questions of the agent with people's answers: Q: … | A: … | Context: …
-//	preference/…    what people said they want, know or decided: preference: … (learned from: …)
+//	execution/…     a task and each call of a tool: Command: … | Outcome: … | Success: … | Duration: …
+//	answer/…        a question of the agent with a person's answer: Q: … | A: … | Context: …
+//	log/…           the line of a task in its daily log
+//	note/…          what people have stated
 //
-// [Memory.Sync] writes answers and preferences to /workspace/MEMORY.md, and a line for each task to
-// /workspace/memory/YYYY-MM-DD.md, and reads what people and the agent changed there. The index knows a line before the
-// file has it, so nothing is lost if the container is away. Before a task, [Memory.Find] returns what fits. During a
-// task, the agent looks for more with [Memory.Search] and [Memory.Read], through the tools of bot/recall/tools.
+// Nothing is guessed from words. A note comes from `!memory add`, from a line that somebody writes into MEMORY.md, or from
+// the agent's tools memory_add and memory_replace (bot/recall/tools), which need a quotation: [Memory.State] takes one only
+// if the person of the running task has written it in a message, outside of quotations and code. The task's result shows
+// the note, and [Memory.Undo] takes it back.
 //
-// MEMORY.md and the daily logs may take a megabyte together. When they take more, Sync folds the oldest logs, if nobody
-// but the bot has written them: MEMORY.md gets a line for the day, and the log is only in the index. A file that has
-// reached its share does not grow, and what is new waits in the index.
+// # Files
 //
-// # What is never learned
+// [Memory.Sync] writes notes into MEMORY.md and memory/YYYY-MM-DD.md, and reads what people and the agent have changed there:
+// a line that is gone is forgotten, a new one is a note.
 //
-// Secrets ([Filter.Clean], [AsksForSecret]), approvals ([Approval]), instructions that somebody planted in a page, a
-// file or a message ([Instructs]), and what one person says about another as that person's wish ([Preferences]).
-// [Instructs] is a list of phrases, not a guarantee: what the agent is given is marked as notes, and nothing in it can
-// do more than the agent itself.
+// # What is never remembered
 //
-// # What people change
-//
-// A message that was edited counts as it is now. A task is learned with the edits of its messages (Task.Edits), and an
-// edit that comes later ([Memory.Edit]) changes what the message has left: the note that it no longer implies goes, and
-// the history of commands, the logs, and answers have the new text. A message that was deleted leaves nothing
-// ([Memory.Redact]). What was forgotten does not come back from a file, a transcript or state.json; it does if a person
-// says it again.
+// Secrets ([Filter.Clean], [AsksForSecret]), approvals ([Approval]), and instructions that somebody planted in a page, a
+// file or a message ([Instructs]). That is a list of phrases, not a guarantee: what the agent is given is marked as notes,
+// and nothing in it can do more than the agent itself. What was forgotten is kept as a hash, and comes back only if a person
+// says it again. Whoever forgets removes the text from the record first (see bot/task), and then from the index with
+// [Memory.Forget].
 //
 // # Embeddings
 //
@@ -39,7 +36,6 @@
 // [Memory.Embed] fetches those of new entries in the background; a search waits half a second for that of its query, and
 // then uses words alone. What keeps failing is turned off for a growing time. Each request counts as use of the room.
 //
-// Other than that, the package sends nothing, asks no model, and logs no text. A failure costs the memory of a task at
-// most, never the task. While another program keeps an index locked, changes wait in the process; after a restart, tasks
-// that the index lacks are learned from state.json.
+// Other than that, the package sends nothing, asks no model, and logs no text. A failure costs the memory of a task at most,
+// never the task.
 package recall

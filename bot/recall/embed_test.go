@@ -79,14 +79,14 @@ func TestFindsParaphrases(t *testing.T) {
 	m, e, _ := newEmbeddings(t)
 	learn(t, m, task(1, 0, "my car is red", "Noted."), task(2, 0, "the bread is baked on mondays", "Noted."))
 	const question = "which colour has the automobile?"
-	if k := m.Find(t.Context(), "!r", "", question); strings.Contains(fmt.Sprint(k.Retrieved), "car is red") {
+	if k := m.Find(t.Context(), "!r", "alice", "", question); strings.Contains(fmt.Sprint(k.Retrieved), "car is red") {
 		t.Error("it is found before it is embedded")
 	}
 	embedNow(t, m)
-	if k := m.Find(t.Context(), "!r", "", question); len(k.Retrieved) == 0 || !strings.Contains(k.Retrieved[0], "car is red") {
+	if k := m.Find(t.Context(), "!r", "alice", "", question); len(k.Retrieved) == 0 || !strings.Contains(k.Retrieved[0], "car is red") {
 		t.Errorf("retrieved %q", k.Retrieved)
 	}
-	if answer, err := m.Command(t.Context(), "!r", "$x", "search "+question); err != nil || !strings.Contains(answer, "car is red") {
+	if answer, err := m.Command(t.Context(), "!r", "$x", "alice", "search "+question); err != nil || !strings.Contains(answer, "car is red") {
 		t.Errorf("%q, %v", answer, err)
 	}
 	if hits, err := m.Search(t.Context(), "!r", memory.Query{Text: question, Max: 1}); err != nil || len(hits) != 1 || !strings.Contains(hits[0].Text, "car is red") {
@@ -130,7 +130,7 @@ func TestFailingEmbeddingsAreTurnedOff(t *testing.T) {
 	for range 10 {
 		m.embedSoon("!r")
 		embedNow(t, m)
-		if k := m.Find(t.Context(), "!r", "", "what about my car?"); len(k.Retrieved) == 0 {
+		if k := m.Find(t.Context(), "!r", "alice", "", "what about my car?"); len(k.Retrieved) == 0 {
 			t.Error("words do not find it")
 		}
 	}
@@ -167,7 +167,7 @@ func TestSlowEmbeddingsDelayNothing(t *testing.T) {
 	learn(t, m, task(1, 0, "my car is red", "Noted."))
 	e.hang = true
 	begin := time.Now()
-	if k := m.Find(t.Context(), "!r", "", "what about my car?"); len(k.Retrieved) == 0 {
+	if k := m.Find(t.Context(), "!r", "alice", "", "what about my car?"); len(k.Retrieved) == 0 {
 		t.Error("words do not find it")
 	}
 	if took := time.Since(begin); took > 3*askTime {
@@ -195,11 +195,11 @@ func TestExpectedSearches(t *testing.T) {
 	fetch := m.Expect("!r", question)
 	fetch(t.Context())
 	e.err = errors.New("down")
-	if k := m.Find(t.Context(), "!r", "", question); len(k.Retrieved) == 0 || len(e.asked) != 1 {
+	if k := m.Find(t.Context(), "!r", "alice", "", question); len(k.Retrieved) == 0 || len(e.asked) != 1 {
 		t.Errorf("retrieved %q after %d requests", k.Retrieved, len(e.asked))
 	}
 	m.Expect("!r", "something else") // never fetched
-	if m.Find(t.Context(), "!r", "", question); len(e.asked) != 2 {
+	if m.Find(t.Context(), "!r", "alice", "", question); len(e.asked) != 2 {
 		t.Errorf("another text took %d requests, want its own", len(e.asked)-1)
 	}
 	if len(m.embedder.expected) > 0 {
@@ -217,7 +217,7 @@ func TestLimitStopsEmbeddings(t *testing.T) {
 	m.Account(func(context.Context, string) error { return errors.New("spent") }, nil)
 	learn(t, m, task(1, 0, "my car is red", "Noted."))
 	embedNow(t, m)
-	if k := m.Find(t.Context(), "!r", "", "what about my car?"); len(k.Retrieved) == 0 {
+	if k := m.Find(t.Context(), "!r", "alice", "", "what about my car?"); len(k.Retrieved) == 0 {
 		t.Error("words do not find it")
 	}
 	if len(e.batches)+len(e.asked) > 0 {

@@ -66,7 +66,7 @@ func TestRefusedText(t *testing.T) {
 		t.Errorf("%d texts wait", n)
 	}
 	before := len(model.Requests())
-	if k := m.Find(t.Context(), "!r", "", "which colour is the walrus?"); !strings.Contains(fmt.Sprint(k.Retrieved), "is grey") {
+	if k := m.Find(t.Context(), "!r", "alice", "", "which colour is the walrus?"); !strings.Contains(fmt.Sprint(k.Retrieved), "is grey") {
 		t.Errorf("words find %q", k.Retrieved)
 	}
 	learn(t, m, task(11, 0, "the ferret is brown", "Noted."))

@@ -6,35 +6,25 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/state"
 	"matrix-tui/state/memory"
+	"matrix-tui/workspace"
 )
 
 const (
 	// filesTime bounds an exchange with the files in a container.
 	filesTime = 20 * time.Second
-	// readFilesTime is how long daily logs are read; those that are left are read after the next task.
-	readFilesTime = 4 * time.Second
+	// maxFile is the largest file that is read, in bytes. The bot adds nothing to MEMORY.md beyond half of it, or to a daily
+	// log beyond an eighth.
+	maxFile = 1 << 20
+	// maxLogs and maxLogBytes bound the daily logs: the oldest of the bot's are removed. The record has what they said.
+	maxLogs, maxLogBytes = 400, maxFile / 2
 )
-
-// roomFiles is what is known of the memory files in a room's container. An agent may change them at any time.
-type roomFiles struct {
-	stale atomic.Bool // the index may lack what seen says
-	later later
-	// learning is held while the index learns a task or an edit.
-	learning sync.Mutex
-
-	mu      sync.Mutex
-	seen    map[string]stamp // the files that the index has, by name
-	edited  map[string]stamp // daily logs that somebody has changed
-	scanned string           // what was forgotten when all files were last searched for it
-	full    bool             // a file was too large for a line
-}
 
 // Container is what Sync needs of a room's container.
 type Container interface {
@@ -43,201 +33,222 @@ type Container interface {
 	WriteFile(ctx context.Context, path string, data []byte) error
 }
 
-// Sync brings the memory files in a room's container and the index in line: lines that were learned are added, what was
-// forgotten is removed, and what people or the agent changed is indexed. Call it while no task runs in the container.
-func (m *Memory) Sync(ctx context.Context, room string, container Container) error {
+// exchange is one Sync.
+type exchange struct {
+	*Memory
+	id        string
+	container Container
+	notes     map[string][]state.Note // by file
+	forgotten state.Forgotten
+	scrub     state.Scrub // of lines, or nil
+
+	docs          []memory.Document // for the index, of files that are not made of notes
+	added, gone   []state.Note
+	shown, hidden []string // notes that their files have now, or no longer
+	full          bool
+}
+
+// Sync brings the memory files in a room's container and the record in line. Notes are written to their files, and what was
+// forgotten is removed from them. What people or the agent have added to them becomes notes, and notes whose lines they have
+// removed are forgotten. Other files of notes are indexed. scrub also changes lines, if it is not nil. Call Sync while no
+// task runs in the container.
+func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub state.Scrub) error {
 	if m == nil {
 		return nil
 	}
-	defer m.embedSoon(room)
-	ctx, cancel := context.WithTimeout(ctx, m.filesTime)
+	defer m.embedSoon(id)
+	ctx, cancel := context.WithTimeout(ctx, filesTime)
 	defer cancel()
-	f := m.files(room)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return m.use(ctx, room, m.filesTime, func(ctx context.Context, x *memory.Index) error {
-		if f.later.behind() {
-			return nil // it is locked: after the next task
-		}
-		s := sync1{Memory: m, roomFiles: f, x: x, container: container}
-		return s.run(ctx)
-	})
+	r := m.room(id)
+	r.syncing.Lock()
+	defer r.syncing.Unlock()
+	e := exchange{Memory: m, id: id, container: container, scrub: scrub, notes: map[string][]state.Note{}}
+	notes, err := m.journal.Notes(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, n := range slices.Backward(notes) { // the oldest first
+		e.notes[n.File] = append(e.notes[n.File], n)
+	}
+	if e.forgotten, err = m.journal.Forgotten(ctx, id); err != nil {
+		return err
+	}
+	found, err := e.list(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	seen := r.files
+	r.mu.Unlock()
+	if err := e.each(ctx, found, seen); err != nil {
+		return err
+	}
+	if err := e.store(ctx); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.files = found
+	r.mu.Unlock()
+	return e.rotate(ctx, found)
 }
 
-// sync1 is one Sync.
-type sync1 struct {
-	*Memory
-	*roomFiles
-	x         *memory.Index
-	container Container
-	forgotten memory.Forgotten
-	main      string        // MEMORY.md, if it was read
-	unwritten []memory.Line // that their file did not take
-	tooLarge  string        // a file that did not for want of space
-}
-
-func (s *sync1) run(ctx context.Context) (err error) {
-	if s.forgotten, err = s.x.Forgotten(ctx); err != nil {
-		return err
-	}
-	forgotten := s.forgotten.Sum()
-	found, err := s.list(ctx)
-	if err != nil {
-		return err
-	}
-	if s.stale.Swap(false) || forgotten != s.scanned {
-		s.seen = nil
-	}
-	folded, err := s.fold(ctx, found)
-	if err != nil {
-		return err
-	}
-	lines, err := s.x.Unsettled(ctx)
-	if err != nil {
-		return err
-	}
-	byFile := map[string][]memory.Line{}
-	for _, l := range lines {
-		byFile[l.Path] = append(byFile[l.Path], l)
-	}
-	found = counted(found)
-	names := slices.Sorted(maps.Keys(byFile)) // first
-	for _, name := range newestFirst(found) {
-		if len(byFile[name]) == 0 {
+// each brings every file in line that somebody has changed or that lacks a note.
+func (e *exchange) each(ctx context.Context, found, seen map[string]stamp) error {
+	names := slices.Collect(maps.Keys(found))
+	var prior []state.Note
+	for name, notes := range e.notes {
+		lacks := slices.DeleteFunc(slices.Clone(notes), func(n state.Note) bool { return n.Written })
+		if _, there := found[name]; !there && (len(lacks) > 0 || name == mainFile) {
 			names = append(names, name)
 		}
-	}
-	next := map[string]stamp{}
-	needed := func(name string) bool { return len(byFile[name]) > 0 || name == mainFile && len(folded) > 0 }
-	names = slices.DeleteFunc(names, func(name string) bool {
-		was, known := s.seen[name]
-		is, there := found[name]
-		same := known && there && was == is && !needed(name)
-		if same {
-			next[name] = is
+		if len(lacks) > 0 {
+			delete(seen, name)
 		}
-		return same
-	})
-	read := s.readAll(ctx, names, needed)
-	var docs []memory.Document
-	writes := map[string][]byte{}
+		if name != mainFile {
+			prior = append(prior, lacks...)
+		}
+	}
+	if prior = slices.DeleteFunc(prior, func(n state.Note) bool { return n.Salience < didSomething }); len(prior) > 0 {
+		delete(seen, contextFile)
+		if _, there := found[contextFile]; !there {
+			names = append(names, contextFile)
+		}
+	}
+	slices.Sort(names)
 	for _, name := range names {
-		data, wasRead := read[name]
-		if !wasRead {
+		if was, known := seen[name]; known && e.scrub == nil && len(e.forgotten) == was.forgotten && was.same(found[name]) {
 			continue
 		}
-		doc, changed, err := s.file(ctx, name, data, byFile[name])
-		if errors.Is(err, errNotAFile) {
-			s.unwritten = append(s.unwritten, byFile[name]...)
-			continue
-		}
+		text, err := e.read(ctx, name)
 		if err != nil {
-			return err
+			if ctx.Err() != nil {
+				return fmt.Errorf("read memory file: %w", ctx.Err())
+			}
+			e.log.Warn().Err(err).Str("room", e.id).Msg("cannot read a memory file")
+			continue
 		}
-		if changed != nil {
-			writes[name] = changed
+		out := e.strip(name, text)
+		switch {
+		case name == mainFile || dayOf(name) != "":
+			out = e.merge(name, out)
+		case name == contextFile:
+			out = addPrior(out, prior)
 		}
-		docs = append(docs, doc)
-		next[name] = found[name] // of before: if the file was written, it is read once more next time
-	}
-	for _, name := range s.writeAll(ctx, writes) {
-		s.unwritten = append(s.unwritten, byFile[name]...)
-		docs = slices.DeleteFunc(docs, func(doc memory.Document) bool { return doc.Path == name })
-		delete(next, name)
-		if name == mainFile {
-			s.main = ""
+		if source, _ := memory.SourceOf(name); name != mainFile && dayOf(name) == "" {
+			e.docs = append(e.docs, e.document(source, name, out))
+		}
+		if out != text {
+			if err := e.container.WriteFile(ctx, workspace.Dir+"/"+name, []byte(out)); err != nil {
+				return fmt.Errorf("write memory file: %w", err)
+			}
+			delete(found, name) // it is read once more next time
 		}
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("write memory files: %w", ctx.Err())
+	return nil
+}
+
+// read reads a file; one that is missing is empty. It returns an error for one that is too large.
+func (e *exchange) read(ctx context.Context, name string) (string, error) {
+	data, err := e.container.ReadFile(ctx, workspace.Dir+"/"+name, maxFile+1)
+	if errors.Is(err, sandbox.ErrNotFound) {
+		return "", nil
 	}
-	gone, err := s.gone(ctx, found, byFile)
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s has more than %d bytes", name, maxFile)
+	}
+	return string(data), err
+}
+
+// store stores what the files have changed.
+func (e *exchange) store(ctx context.Context) error {
+	if err := e.journal.RemoveNotes(ctx, e.gone...); err != nil {
+		return err
+	}
+	added, err := e.journal.AddNotes(ctx, e.added...)
 	if err != nil {
 		return err
 	}
-	if _, err := s.x.Put(ctx, append(docs, gone...)...); err != nil {
+	if err := errors.Join(e.journal.SetWritten(ctx, e.id, true, e.shown...), e.journal.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
 		return err
 	}
-	if err := s.x.Settle(ctx, slices.DeleteFunc(lines, func(l memory.Line) bool { return slices.Contains(s.unwritten, l) })); err != nil {
-		return err
-	}
-	s.seen, s.scanned = next, forgotten
-	s.noteFull()
-	return s.unlink(ctx, folded)
-}
-
-// errNotAFile means that something else is in the place of a memory file.
-var errNotAFile = errors.New("not a regular file")
-
-// file brings one file in line: it returns it for the index, and as it should be written, or nil if it is right already.
-func (s *sync1) file(ctx context.Context, name string, read content, lines []memory.Line) (doc memory.Document, changed []byte, err error) {
-	switch {
-	case errors.Is(read.err, sandbox.ErrNotFound):
-		read.data = nil
-	case read.err != nil && ctx.Err() == nil:
-		s.log.Warn().Err(read.err).Str("room", s.x.Room()).Msg("cannot read a memory file")
-		return doc, nil, errNotAFile
-	case read.err != nil:
-		return doc, nil, fmt.Errorf("read memory file: %w", read.err)
-	}
-	text := string(read.data)
-	own, err := s.x.Written(ctx, name)
-	if err != nil {
-		return doc, nil, err
-	}
-	if err := s.checkEdited(ctx, name, text, own); err != nil {
-		return doc, nil, err
-	}
-	if len(text) > maxFile { // it is read as far as it counts, and never written
-		text = text[:maxFile]
-		s.wait(name, lines)
-	} else if merged := s.merged(name, text, lines); merged != text {
-		text, changed = merged, []byte(merged)
-	}
-	if name == mainFile {
-		s.main = text
-	}
-	source, _ := memory.SourceOf(name)
-	doc = memory.Markdown(source, name, text)
-	filtered := map[string]bool{} // what the bot wrote; the filter takes a second for 300 KB
-	for _, l := range append(own, lines...) {
-		filtered[item(l.Text)] = true
-	}
-	for i, e := range doc.Entries {
-		doc.Entries[i].Speaker = s.filter.keep(e.Speaker)
-		if !filtered[item(e.Text)] {
-			doc.Entries[i].Text = s.filter.keep(e.Text)
+	for _, n := range e.gone {
+		texts := []string{n.Text}
+		if len(n.Quote) >= leastHashed {
+			texts = append(texts, n.Quote)
 		}
-	}
-	return doc, changed, nil
-}
-
-// maxLost is how many lines a file may lose at once, or half of them, before that counts as a rewrite of the file.
-const maxLost = 3
-
-// checkEdited finds the lines that somebody has removed from a file or changed: they are
-// forgotten. If the whole file is gone, or most of it is (an agent has reworded it, perhaps because a page asked for
-// that), they are written again.
-func (s *sync1) checkEdited(ctx context.Context, name, text string, written []memory.Line) (err error) {
-	if name != mainFile {
-		return nil
-	}
-	there := map[string]bool{}
-	for line := range strings.Lines(text) {
-		there[item(line)] = true
-	}
-	lost := slices.DeleteFunc(slices.Clone(written), func(l memory.Line) bool { return there[item(l.Text)] })
-	switch {
-	case len(lost) == 0 || len(text) > maxFile:
-		return nil
-	case strings.TrimSpace(text) == "", len(lost) > maxLost && 2*len(lost) > len(written):
-		return s.x.Rewrite(ctx, name)
-	}
-	for _, l := range lost {
-		if err := s.x.ForgetLine(ctx, l, wish(l.Text)); err != nil {
+		if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
+			return err
+		}
+		if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {
 			return err
 		}
 	}
-	s.forgotten, err = s.x.Forgotten(ctx)
+	return e.use(ctx, e.id, filesTime, func(ctx context.Context, x *memory.Index) error {
+		return e.put(ctx, x, append(e.docs, documents(added)...)...)
+	})
+}
+
+// document is a file for the index.
+func (e *exchange) document(source memory.Source, name, text string) memory.Document {
+	if name == contextFile {
+		text = withoutPrior(text) // the index has the tasks
+	}
+	doc := memory.Markdown(source, name, text)
+	for i, entry := range doc.Entries {
+		doc.Entries[i].Speaker, doc.Entries[i].Text = e.filter.keep(entry.Speaker), e.filter.keep(entry.Text)
+	}
+	return doc
+}
+
+// list prints size, time and name of the memory files. It follows no link and opens nothing.
+const list = `cd ` + workspace.Dir + ` && find MEMORY.md context.md status.md memory -maxdepth 1 -type f -name '*.md' -printf '%s %T@ %p\n' 2>/dev/null | head -n 2000`
+
+// stamp changes with a file, and with what it must not have.
+type stamp struct {
+	size      int64
+	at        string // when it was changed
+	forgotten int
+}
+
+func (s stamp) same(other stamp) bool { return s.size == other.size && s.at == other.at }
+
+// list returns the files that are there, by name.
+func (e *exchange) list(ctx context.Context) (map[string]stamp, error) {
+	res, err := e.container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", list}, MaxOutput: 256 << 10})
+	if err != nil {
+		return nil, fmt.Errorf("list memory files: %w", err)
+	}
+	found := map[string]stamp{}
+	for line := range strings.Lines(string(res.Stdout)) {
+		digits, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		at, name, _ := strings.Cut(rest, " ")
+		size, err := strconv.ParseInt(digits, 10, 64)
+		if _, ok := memory.SourceOf(name); ok && err == nil {
+			found[name] = stamp{size, at, len(e.forgotten)}
+		}
+	}
+	return found, nil
+}
+
+// rotate removes the oldest daily logs when they take too much.
+func (e *exchange) rotate(ctx context.Context, found map[string]stamp) error {
+	var logs []string
+	for name := range found {
+		if dayOf(name) != "" {
+			logs = append(logs, name)
+		}
+	}
+	slices.Sort(logs)
+	slices.Reverse(logs)
+	total, rm := int64(0), []string{"rm", "-f", "--"}
+	for i, name := range logs {
+		if total += found[name].size; i > 0 && (i >= maxLogs || total > maxLogBytes) {
+			rm = append(rm, workspace.Dir+"/"+name)
+		}
+	}
+	if len(rm) == 3 {
+		return nil
+	}
+	_, err := e.container.Exec(ctx, sandbox.Cmd{Argv: rm})
 	return err
 }

@@ -73,8 +73,6 @@ func TestCleanAnything(t *testing.T) {
 			t.Fatalf("%q: %q and %q", s, got, more)
 		}
 		Instructs(s)
-		Preferences(s)
-		Correction(s)
 		AsksForSecret(s)
 		LooksSecret(s)
 		Approval(s, s)

@@ -1,25 +1,33 @@
 package recall
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
+	"matrix-tui/bot/text"
+	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
 )
+
+// ShellTool is the agent's tool that runs commands.
+const ShellTool = "run_shell_command"
+
+// mostTopics is how many topics an execution has.
+const mostTopics = 5
+
+// Topics returns the topics of a task: telling words of its text.
+func Topics(text string) []string { return memory.Topics(text, mostTopics) }
 
 // Task is a finished task, as it was observed.
 type Task struct {
 	Room    string
 	ID      string // of the execution
 	Event   string // the message that requested it
-	By      string // localpart of who requested it
+	By      string // who requested it
 	Session string // of the agent
-	Before  string // the task before it in this room, for a correction of it
 	Began   time.Time
 	Ended   time.Time
 	Said    []Said // the task, and what people said while it ran, oldest first
@@ -27,12 +35,31 @@ type Task struct {
 	Calls   []Call
 	Success bool
 	Result  string // as the room was told
-	// Edits returns what messages of the task say now, the oldest first; nil if that is what Said and Answers have.
-	Edits func(ctx context.Context) ([]Edit, error)
 }
 
 // Said is a message of a person.
 type Said struct{ Event, By, Text string }
+
+// Edit is what a message says now.
+type Edit struct{ Event, By, Text string }
+
+// With returns a task as its messages are now.
+func (t Task) With(edits []Edit) Task {
+	t.Said, t.Answers = slices.Clone(t.Said), slices.Clone(t.Answers)
+	for _, one := range edits {
+		for i := range t.Said {
+			if t.Said[i].Event == one.Event {
+				t.Said[i].Text = one.Text
+			}
+		}
+		for i := range t.Answers {
+			if t.Answers[i].Event == one.Event {
+				t.Answers[i].Answer = one.Text
+			}
+		}
+	}
+	return t
+}
 
 // Answer is a question of the agent and a person's answer.
 type Answer struct{ Question, Answer, By, Event string }
@@ -45,35 +72,32 @@ type Call struct {
 }
 
 const (
-	maxField  = 300     // bytes of a field of an entry
-	maxSaid   = 8 << 10 // bytes of a message: filtering takes about a microsecond each
-	logFolder = "memory/"
-	mainFile  = "MEMORY.md"
-	// contextFile has the newest tasks only: the daily logs have all of them.
-	contextFile = "context.md"
-	maxPrior    = 30
+	maxField = 300     // bytes of a field of an entry
+	maxSaid  = 8 << 10 // bytes of a message: filtering takes about a microsecond each
+	// maxLogTask bounds a task in the daily log and in context.md, in bytes.
+	maxLogTask = 160
+	logFolder  = "memory/"
+	mainFile   = "MEMORY.md"
 )
 
-// learned is what a task taught.
-type learned struct {
-	docs       []memory.Document
-	lines      []memory.Line
-	correction string
+// didSomething is the salience of a task for which the agent has successfully called tools: context.md names it.
+const didSomething = 0.6
 
-	// Parts of docs and lines.
-	answers                []memory.Document
-	answerLines, wishLines []memory.Line
+// learned is what a task taught: documents, the conversation first, and notes.
+type learned struct {
+	docs  []memory.Document
+	notes []state.Note
 }
 
 // observe decides what is kept of a task: nothing secret, no approval, and no instruction that somebody planted.
 func (f *Filter) observe(t Task) (l learned) {
 	o := observer{Filter: f, task: t, secrets: secretsIn(t.Answers)}
-	l.docs = append(o.conversation(), o.executions()...)
-	l.answers, l.answerLines = o.answers()
-	docs, lines, correction := o.wishes()
-	l.correction, l.wishLines = correction, lines
-	l.docs = append(append(l.docs, l.answers...), docs...)
-	l.lines = append(append(append(slices.Clone(l.answerLines), lines...), o.log()...), o.prior()...)
+	l.docs = []memory.Document{o.conversation(), o.executions()}
+	l.notes = append(o.answers(), o.log()...)
+	for i := range l.notes {
+		n := &l.notes[i]
+		n.Room, n.Time, n.Source, n.Confidence = t.Room, t.Ended, state.Observed, 1
+	}
 	return l
 }
 
@@ -126,8 +150,8 @@ func (o observer) outcome() string {
 }
 
 // conversation is what was said, one entry for each message.
-func (o observer) conversation() []memory.Document {
-	t, doc := o.task, memory.Document{Source: memory.SourceTranscript, Path: conversationPath(o.task.Room, o.task.Event), Origin: memory.OriginTask}
+func (o observer) conversation() memory.Document {
+	t, doc := o.task, memory.Document{Source: memory.SourceTranscript, Path: conversationPath(o.task.Room, o.task.Event)}
 	add := func(at time.Time, speaker, text, event string) {
 		n := len(doc.Entries) + 1
 		doc.Entries = append(doc.Entries, memory.Entry{From: n, To: n, Time: at, Speaker: speaker, Text: o.keep(text, o.secrets...), Event: event})
@@ -142,12 +166,12 @@ func (o observer) conversation() []memory.Document {
 		}
 	}
 	add(t.Ended, "assistant", t.Result, "")
-	return []memory.Document{doc}
+	return doc
 }
 
 // executions is the task and what the agent did for it.
-func (o observer) executions() []memory.Document {
-	t, doc := o.task, memory.Document{Source: memory.SourceExecution, Path: executionPath(o.task.ID), Origin: memory.OriginTask}
+func (o observer) executions() memory.Document {
+	t, doc := o.task, memory.Document{Source: memory.SourceExecution, Path: executionPath(o.task.ID)}
 	add := func(command, outcome string, success bool, took time.Duration) {
 		if command = o.short(command); command == "" {
 			return
@@ -167,12 +191,11 @@ func (o observer) executions() []memory.Document {
 		}
 		add(command, c.Output, !c.Failed, c.Took)
 	}
-	return []memory.Document{doc}
+	return doc
 }
 
 // answers are the questions with their answers, without those that only allowed something.
-func (o observer) answers() (docs []memory.Document, lines []memory.Line) {
-	doc := memory.Document{Source: memory.SourceAnswer, Path: "answer/" + o.task.ID, Origin: memory.OriginTask}
+func (o observer) answers() (notes []state.Note) {
 	for _, a := range o.task.Answers {
 		if Approval(a.Question, a.Answer) || AsksForSecret(a.Question) || LooksSecret(a.Answer) {
 			continue
@@ -185,22 +208,50 @@ func (o observer) answers() (docs []memory.Document, lines []memory.Line) {
 		if about := o.asked(); about != "" {
 			text += " | Context: " + about
 		}
-		n := len(doc.Entries) + 1
-		doc.Entries = append(doc.Entries, memory.Entry{From: n, To: n, Time: o.task.Ended, Alone: true, Text: text, Event: a.Event})
-		lines = append(lines, memory.Line{Event: a.Event, Path: mainFile, Section: "Answers", Text: text})
+		notes = append(notes, state.Note{Kind: state.Answered, Text: text, Quote: answer, Event: a.Event, By: a.By, Salience: 0.9, File: mainFile})
 	}
-	if len(doc.Entries) > 0 {
-		docs = append(docs, doc)
-	}
-	return docs, lines
+	return notes
 }
 
 // parseAnswer takes an answer as it is kept apart.
-func parseAnswer(text string) (question, answer string, ok bool) {
+func parseAnswer(text string) (question, answer, about string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "Q: ")
 	question, rest, ok2 := strings.Cut(rest, " | A: ")
-	answer, _, _ = strings.Cut(rest, " | Context: ")
-	return question, answer, ok && ok2
+	answer, about, _ = strings.Cut(rest, " | Context: ")
+	return question, answer, about, ok && ok2
+}
+
+// log is the entry of the daily log.
+func (o observer) log() []state.Note {
+	t := o.task
+	task := o.asked()
+	if task == "" {
+		return nil
+	}
+	entry := fmt.Sprintf("%s %s: %s → %s (%s", t.Ended.Format("15:04:05"), whom(t.By),
+		clean.Line(task, maxLogTask), clean.Line(o.outcome(), 200), t.Ended.Sub(t.Began).Round(100*time.Millisecond))
+	if n := len(t.Calls); n > 0 {
+		entry += ", " + text.Plural(n, "step", "steps")
+	}
+	if files := changed(t.Calls); len(files) > 0 {
+		entry += "; changed " + o.short(strings.Join(files, ", "))
+	}
+	note := state.Note{Kind: state.Episodic, Text: entry + ")", Event: t.Event, By: t.By, Salience: 0.3, File: logFolder + t.Ended.Format(time.DateOnly) + ".md"}
+	if t.Success && len(t.Calls) > 0 {
+		note.Salience = didSomething
+	}
+	return []state.Note{note}
+}
+
+// changed lists the files that the agent wrote, at most ten.
+func changed(calls []Call) (files []string) {
+	for _, c := range calls {
+		file := strings.TrimPrefix(c.Detail, "/workspace/")
+		if (c.Tool == "write_file" || c.Tool == "replace") && !c.Failed && file != "" && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files[:min(len(files), 10)]
 }
 
 // withoutQuotes leaves out lines that quote somebody.
@@ -220,8 +271,3 @@ func whom(by string) string {
 	}
 	return by
 }
-
-func notInWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-
-// common are words that say nothing about what an answer is about.
-var common = map[string]bool{"the": true, "use": true, "and": true, "not": true, "please": true, "instead": true, "should": true, "which": true, "for": true, "with": true}

@@ -3,8 +3,6 @@ package recall
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,31 +20,48 @@ const (
 	writeTime = 20 * time.Second
 )
 
-// Memory is what all rooms have learned. A nil Memory learns and finds nothing. Its
-// methods are safe for concurrent use.
+// Memory is what all rooms remember. A nil Memory learns and finds nothing. Its methods are safe for concurrent use.
 type Memory struct {
-	dir    string // the state directory
-	store  *state.Store
-	filter *Filter
-	log    zerolog.Logger
+	dir     string // the state directory
+	store   *state.Store
+	journal *state.Journal
+	filter  *Filter
+	log     zerolog.Logger
 
 	embedder *embedder // nil: searches use words alone
 
-	filesTime, readFilesTime time.Duration // the constants, but in tests
-
 	mu    sync.Mutex
-	rooms map[string]*roomFiles
+	rooms map[string]*room
+}
+
+// room is what this process knows of a room.
+type room struct {
+	mu      sync.Mutex
+	checked bool             // the index has what the record has
+	speech  Speech           // of the task that runs
+	files   map[string]stamp // that the index has, by name
+	syncing sync.Mutex       // held by Sync
 }
 
 // New returns the memory in a state directory. The secrets never get into it.
-func New(dir string, store *state.Store, log zerolog.Logger, secrets ...string) *Memory {
-	return &Memory{dir: dir, store: store, filter: NewFilter(secrets...), log: log, rooms: map[string]*roomFiles{}, filesTime: filesTime, readFilesTime: readFilesTime}
+func New(dir string, store *state.Store, journal *state.Journal, log zerolog.Logger, secrets ...string) *Memory {
+	return &Memory{dir: dir, store: store, journal: journal, filter: NewFilter(secrets...), log: log, rooms: map[string]*room{}}
 }
 
-// with opens the index of a room for one use. An index that is new, or was damaged, is
-// filled with what the transcripts and state.json still have.
-func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) error) (err error) {
-	x, err := memory.Open(ctx, m.dir, room)
+func (m *Memory) room(id string) *room {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.rooms[id]
+	if r == nil {
+		r = &room{}
+		m.rooms[id] = r
+	}
+	return r
+}
+
+// with opens the index of a room for one use, and fills one that is new or that lacks something.
+func (m *Memory) with(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
+	x, err := memory.Open(ctx, m.dir, id)
 	if err != nil {
 		return err
 	}
@@ -55,21 +70,98 @@ func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) e
 			err = closed
 		}
 	}()
-	if s := x.Salvaged(); s != nil {
-		m.log.Error().Str("room", room).Str("damaged", s.From).Int("saved", s.Entries).Int("lost_pages", s.Lost).Msg("the memory of a room was damaged and is built again")
-	}
-	if x.Unfilled() {
-		if err := m.refill(ctx, x); err != nil {
-			return fmt.Errorf("fill memory: %w", err)
-		}
-		if err := x.Filled(ctx); err != nil {
+	r := m.room(id)
+	r.mu.Lock()
+	checked := r.checked
+	r.mu.Unlock()
+	if !checked || x.Unfilled() {
+		if err := m.Fill(ctx, x); err != nil {
 			return err
 		}
-		m.files(room).stale.Store(true)
+		r.set(true)
 	}
-	m.catchUp(ctx, x)
-	m.editPostponed(ctx, x)
 	return do(x)
+}
+
+func (r *room) set(checked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.checked = checked; !checked {
+		r.files = nil
+	}
+}
+
+// use uses the memory of a room for a limited time, if it has one.
+func (m *Memory) use(ctx context.Context, id string, most time.Duration, do func(context.Context, *memory.Index) error) error {
+	if !m.knows(id) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return m.with(ctx, id, func(x *memory.Index) error { return do(ctx, x) })
+}
+
+// knows reports whether a room may have a memory: the index may be gone, but not the record.
+func (m *Memory) knows(id string) bool {
+	if m == nil {
+		return false
+	}
+	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.History(id)) > 0 ||
+		m.journal != nil && m.journal.Remembers(context.Background(), id)
+}
+
+// Learn stores what was observed in a task. It may be repeated. What the index does not take now comes with the next use.
+func (m *Memory) Learn(ctx context.Context, t Task) error {
+	if m == nil {
+		return nil
+	}
+	defer m.embedSoon(t.Room)
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	l := m.filter.observe(t)
+	m.welcome(ctx, t)
+	added, err := m.journal.AddNotes(ctx, l.notes...)
+	if err != nil {
+		return err
+	}
+	err = m.with(ctx, t.Room, func(x *memory.Index) error {
+		docs, known := append(l.docs, documents(added)...), []string{}
+		for _, doc := range docs {
+			known = append(known, doc.Path)
+		}
+		if err := m.put(ctx, x, docs...); err != nil {
+			return err
+		}
+		return x.Give(ctx, t.Session, known) // the session was there
+	})
+	if err != nil {
+		m.room(t.Room).set(false)
+	}
+	return err
+}
+
+// welcome lets the room know again what people have said again. A task that is learned once more, as after a crash, is left
+// alone: something may have been forgotten since.
+func (m *Memory) welcome(ctx context.Context, t Task) {
+	err := m.with(ctx, t.Room, func(x *memory.Index) error {
+		known, err := x.Has(ctx, memory.SourceExecution, executionPath(t.ID))
+		if err == nil && !known {
+			err = m.journal.Welcome(ctx, t.Room, said(t)...)
+		}
+		return err
+	})
+	m.warn(ctx, t.Room, "cannot look up a task in the memory of a room", err)
+}
+
+// said is what people have said in a task.
+func said(t Task) (texts []string) {
+	for _, one := range t.Said {
+		texts = append(texts, one.Text)
+	}
+	for _, a := range t.Answers {
+		texts = append(texts, a.Answer)
+	}
+	return texts
 }
 
 // Clean returns a text without secrets: those that the bot knows, and what looks like one.
@@ -94,105 +186,6 @@ func (m *Memory) ConcealOutcome(text string, answers []Answer) string {
 	return m.Conceal(text, answers)
 }
 
-// Learn stores what was observed in a task. It may be repeated. After an error it is
-// repeated when the index is used next.
-func (m *Memory) Learn(ctx context.Context, t Task) error {
-	if m == nil {
-		return nil
-	}
-	defer m.embedSoon(t.Room)
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	m.files(t.Room).later.expect(t.ID)
-	return m.apply(ctx, t.Room, func(ctx context.Context, x *memory.Index) error {
-		f := m.files(t.Room)
-		f.learning.Lock()
-		defer f.learning.Unlock()
-		t, replaced, edits, err := t.edited(ctx)
-		if err != nil {
-			return err
-		}
-		for _, one := range edits { // if it is learned once more, as after a crash
-			if err := m.amend(ctx, x, one); err != nil {
-				return err
-			}
-		}
-		l := m.filter.observe(t)
-		wrong, err := m.correct(ctx, x, t, &l)
-		if err != nil {
-			return err
-		}
-		if err := m.welcome(ctx, x, t, l); err != nil {
-			return err
-		}
-		if _, err := x.Learn(ctx, l.docs, l.lines); err != nil {
-			return err
-		}
-		for i, text := range replaced {
-			replaced[i] = m.filter.keep(text)
-		}
-		if err := x.Replaced(ctx, replaced...); err != nil {
-			return err
-		}
-		if wrong != "" {
-			if _, err := x.Forget(ctx, wrong); err != nil {
-				return err
-			}
-		}
-		if err := x.KeepNewest(ctx, contextFile, maxPrior); err != nil {
-			return err
-		}
-		var known []string // to the session: it was there
-		for _, doc := range l.docs {
-			known = append(known, doc.Path)
-		}
-		for _, line := range l.lines {
-			known = append(known, lineKey(line.Text))
-		}
-		return x.Give(ctx, t.Session, known)
-	})
-}
-
-// welcome lets a task teach what was forgotten before people said it again. A task that is learned once more, as after a
-// crash, teaches nothing that was forgotten since then.
-func (m *Memory) welcome(ctx context.Context, x *memory.Index, t Task, l learned) error {
-	known, err := x.Has(ctx, memory.SourceExecution, executionPath(t.ID))
-	if err != nil || known {
-		return err
-	}
-	docs := slices.DeleteFunc(slices.Clone(l.docs), func(doc memory.Document) bool {
-		return doc.Source != memory.SourceAnswer && doc.Source != memory.SourceNote
-	})
-	return x.Welcome(ctx, docs, l.lines)
-}
-
-// Redact removes what a message said from the memory of a room, also if its task has not been learned yet. A failure is
-// logged, and the index redacts the message when it is opened next, also by another process.
-func (m *Memory) Redact(ctx context.Context, room, event string) {
-	if m == nil || !m.knows(room) && m.store.Container(room) == "" {
-		return
-	}
-	defer m.afterSync(room)()
-	limited, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	err := m.with(limited, room, func(x *memory.Index) error {
-		_, err := x.Redact(limited, event)
-		return err
-	})
-	if err != nil {
-		err = errors.Join(err, memory.Postpone(ctx, m.dir, room, event))
-	}
-	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room yet", err)
-}
-
-// afterSync waits for a Sync of the room, which would write lines to the files that are removed meanwhile. The caller
-// calls the result when it has changed the index.
-func (m *Memory) afterSync(room string) (done func()) {
-	f := m.files(room)
-	f.mu.Lock()
-	return f.mu.Unlock
-}
-
 // warn logs an error, unless the bot is stopping.
 func (m *Memory) warn(ctx context.Context, room, what string, err error) {
 	if err != nil && ctx.Err() == nil {
@@ -200,37 +193,43 @@ func (m *Memory) warn(ctx context.Context, room, what string, err error) {
 	}
 }
 
-// Move gives the memory of a room to its successor. It may be repeated.
+// Move makes the index of a room that of its successor. The record moves with [state.Journal.MoveRoom]. It may be repeated.
 func (m *Memory) Move(ctx context.Context, from, to string) error {
 	if m == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	m.files(to).stale.Store(true)
+	m.room(to).set(false)
 	return memory.Move(ctx, m.dir, from, to)
 }
 
-// knows reports whether a room has a memory.
-func (m *Memory) knows(room string) bool { return m != nil && memory.IsKnown(m.dir, room) }
-
-// use uses the memory of a room for a limited time, if it has one.
-func (m *Memory) use(ctx context.Context, room string, most time.Duration, do change) error {
-	if !m.knows(room) {
-		return nil
+// Forget removes texts and messages from the index of a room, after they are gone from the record. It reports how many
+// entries there were.
+func (m *Memory) Forget(ctx context.Context, id string, events, texts []string) (n int, err error) {
+	if !m.knows(id) {
+		return 0, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	return m.with(ctx, room, func(x *memory.Index) error { return do(ctx, x) })
-}
-
-func (m *Memory) files(room string) *roomFiles {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	f := m.rooms[room]
-	if f == nil {
-		f = &roomFiles{}
-		m.rooms[room] = f
+	err = m.with(ctx, id, func(x *memory.Index) error {
+		for _, event := range events {
+			if _, err := x.RemoveEvent(ctx, event); err != nil {
+				return err
+			}
+		}
+		for _, text := range texts {
+			gone, err := x.Forget(ctx, text)
+			if err != nil && !errors.Is(err, memory.ErrNotFound) {
+				return err
+			}
+			n += len(gone)
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil { // in doubt, it is built again from the record, which has lost the text already
+		m.room(id).set(false)
+		err = memory.Remove(m.dir, id)
 	}
-	return f
+	return n, err
 }

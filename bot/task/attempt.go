@@ -134,6 +134,9 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 		}
 	}
 	a.who = persona(ctx, t.env, a.container)
+	if err := t.env.tidy(ctx, a.container, nil); err != nil {
+		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("cannot remove what was forgotten from the container")
+	}
 	a.recall(ctx)
 	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
@@ -200,6 +203,8 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 		job.Without = bootstrapPaths()
 	}
 	env.Warm.Forget(env.ID)
+	a.speak()
+	defer env.Recall.Begin(env.ID, recall.Speech{})
 	out, err := env.Agent.Run(ctx, crashing{a.container}, job, a.event)
 	if errors.Is(err, sandbox.ErrFileExists) {
 		env.bootstrap.Store(true)

@@ -89,10 +89,7 @@ func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcom
 	kept := newestTurns(history)
 	before, why := int64(0), ""
 	if t.rec.Summary = strings.TrimSpace(text.Visible(out.Text)); out.Ended != agent.Completed || t.rec.Summary == "" {
-		forgotten := t.env.Recall.Find(ctx, t.env.ID, "", "").Forgotten
-		t.rec.Summary = extract(slices.DeleteFunc(slices.Clone(history[:len(history)-kept]), func(turn state.Turn) bool {
-			return t.env.Recall.Forgot(forgotten, turn.Content) || forgotten.Event(turn.Event)
-		}))
+		t.rec.Summary = extract(history[:len(history)-kept])
 		if why = " The model wrote no summary, so this one has the beginnings of the earlier messages."; t.rec.Summary == "" {
 			t.rec.Summary, why = "(Nothing came before them.)", " The model wrote no summary, and there are no earlier messages."
 		}

@@ -25,8 +25,9 @@ const historyText = 16 << 10
 // ending is the end of a task: the outcome of its last run or, if it was waiting for an
 // answer, a substitute. Its text is in result.go.
 type ending struct {
-	t   *Task
-	out agent.Outcome
+	t     *Task
+	out   agent.Outcome
+	noted string // what the task has noted, in a line, or ""
 }
 
 // messages records the outcome in the task and returns the messages for the room: the last edit of the notice, if there is
@@ -47,6 +48,9 @@ func (e ending) messages(noticed bool, shown *progress) (said []Message) {
 		e.enterStatus(waited)
 	}
 	rec.NoOutbox = rec.Compact || slices.ContainsFunc(out.Status.Watch, func(w sandbox.Watched) bool { return w.Path == workspace.OutboxPath && w.Absent })
+	if e.noted != "" {
+		result += "\n\n" + e.noted
+	}
 	final := t.Voice().final(result+e.link(), t.env.NotifyComplete)
 	failed, details := shown.outcome()
 	if noticed {
@@ -65,7 +69,7 @@ func (t *Task) Unqueue(ctx context.Context, closes ...string) error {
 		return err
 	}
 	t.rec.Begun = time.Now().UTC() // and it ends now
-	e := ending{t, stoppedEarly()}
+	e := ending{t: t, out: stoppedEarly()}
 	return e.store(ctx, t.env.Room.Render(ctx, e.messages(noticed, nil)...), closes...)
 }
 

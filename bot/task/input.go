@@ -28,9 +28,6 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	history := env.Store.History(env.ID)
 	if !rec.Resume {
 		for _, turn := range history {
-			if env.Recall.Forgot(a.known.Forgotten, turn.Content) || a.known.Forgotten.Event(turn.Event) {
-				continue
-			}
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
 		}
 	} else if last := len(history) - 1; last >= 0 && fromBot(history[last].Content) {

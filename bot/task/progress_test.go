@@ -48,7 +48,7 @@ func TestHeading(t *testing.T) {
 		{"somebody stopped it before it began", 0, agent.Outcome{Ended: agent.Stopped}, "⏹ Stopped"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := ending{(&Env{}).Task(state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}), c.out}
+			e := ending{(&Env{}).Task(state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}), c.out, ""}
 			if c.out.Ended == agent.Stopped {
 				e.t.rec.StopBy = "@ann:x"
 			}
@@ -63,7 +63,7 @@ func TestHeading(t *testing.T) {
 func TestHeadingApproved(t *testing.T) {
 	rec := state.Task{Begun: time.Now().Add(-5500 * time.Millisecond), StopBy: "@ann:x"}
 	rec.Used, rec.Approved = state.Usage{Steps: 1, Time: 2 * time.Second}, &state.Command{Over: true, Failed: true}
-	e := ending{(&Env{}).Task(rec), agent.Outcome{Ended: agent.Stopped}}
+	e := ending{(&Env{}).Task(rec), agent.Outcome{Ended: agent.Stopped}, ""}
 	if got, want := e.heading(1), "⏹ Stopped · 1 step, 1 failed · 7 s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -43,13 +43,30 @@ func (a *attempt) recall(ctx context.Context) {
 		session = t.rec.Session
 	}
 	env := t.env
-	find := func() { a.known = env.Recall.Find(ctx, env.ID, session, a.query(), env.rules().MemoryFrom...) }
-	if find(); env.Recall.LacksFiles(env.ID) {
-		if err := env.Recall.Sync(ctx, env.ID, a.container); err != nil && ctx.Err() == nil {
-			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot read the memory files")
+	a.known = env.Recall.Find(ctx, env.ID, env.NameOf(AskerOf(t.rec)), session, a.query(), env.rules().MemoryFrom...)
+}
+
+// speak tells the memory what the person of the task has written: only that can become a note.
+func (a *attempt) speak() {
+	rec, env := &a.task.rec, a.task.env
+	asker := AskerOf(*rec)
+	speech := recall.Speech{Task: rec.Key, By: env.NameOf(asker)}
+	add := func(event, by, text string, file bool) {
+		if file {
+			_, text, _ = strings.Cut(text, "\n") // the first line is ours: see WithFile
 		}
-		find()
+		if by == asker && event != "" && rec.Source == state.FromRoom {
+			speech.Said = append(speech.Said, recall.Said{Event: event, By: speech.By, Text: text})
+		}
 	}
+	add(rec.Event, asker, a.task.text, rec.HasFile)
+	for _, said := range rec.Said {
+		add(said.Event, said.By, said.Text, false)
+	}
+	for _, answer := range a.task.exec.Answers {
+		add(answer.Event, answer.By, answer.Answer, false)
+	}
+	env.Recall.Begin(env.ID, speech)
 }
 
 // query is what the room's memory is searched for: the task, and what it quotes.
@@ -83,8 +100,17 @@ func (s settlement) learn(ctx context.Context) {
 	if s.t.rec.Compact {
 		return
 	}
-	if err := env.Recall.Learn(ctx, observed(s.t)); err != nil && ctx.Err() == nil {
+	edits, err := editsOf(ctx, s.t)
+	if err == nil {
+		err = env.Recall.Learn(ctx, observed(s.t).With(edits))
+	}
+	if err != nil && ctx.Err() == nil {
 		env.Log.Error().Err(err).Str("room", env.ID).Msg("cannot store what the task taught")
+	}
+	for _, one := range edits { // while it ran
+		if err := env.Rewrite(ctx, one); err != nil && ctx.Err() == nil {
+			env.Log.Error().Err(err).Str("room", env.ID).Msg("cannot replace what an edited message said")
+		}
 	}
 }
 
@@ -93,7 +119,7 @@ func observed(t *Task) recall.Task {
 	rec, e, zone := &t.rec, t.exec, t.env.rules().Zone // the agent and people name days by it
 	out := recall.Task{
 		Room: t.env.ID, ID: rec.Execution, Event: rec.Event, By: t.env.NameOf(AskerOf(*rec)), Session: rec.Session,
-		Before: taskBefore(t), Began: e.CreatedAt.In(zone), Ended: e.UpdatedAt.In(zone), Success: e.State == execution.Done, Result: rec.Result,
+		Began: e.CreatedAt.In(zone), Ended: e.UpdatedAt.In(zone), Success: e.State == execution.Done, Result: rec.Result,
 	}
 	out.Said = append(out.Said, recall.Said{Event: rec.Event, By: out.By, Text: t.text})
 	for _, said := range rec.Said {
@@ -103,7 +129,6 @@ func observed(t *Task) recall.Task {
 	for _, c := range rec.Calls {
 		out.Calls = append(out.Calls, recall.Call(c))
 	}
-	out.Edits = func(ctx context.Context) ([]recall.Edit, error) { return editsOf(ctx, t) }
 	return out
 }
 
@@ -165,18 +190,4 @@ func answersOf(t *Task) (out []recall.Answer) {
 		out = append(out, recall.Answer{Question: a.Question, Answer: a.Answer, By: t.env.NameOf(a.By), Event: a.Event})
 	}
 	return out
-}
-
-// taskBefore returns the newest task of a person in the room's history before this one.
-func taskBefore(t *Task) string {
-	before := ""
-	for _, turn := range t.env.Store.History(t.env.ID) {
-		if turn.Event == t.rec.Event {
-			break
-		}
-		if turn.Role == "user" {
-			before = turn.Content
-		}
-	}
-	return strings.TrimSpace(before)
 }

@@ -137,7 +137,7 @@ func (s settlement) tidy(ctx context.Context) error {
 	if queued, err := env.Journal.CountTasks(ctx, env.ID, state.TaskQueued); err == nil && queued > 0 {
 		return nil // the next task does not wait for it, and does it at its end
 	}
-	return env.Recall.Sync(ctx, env.ID, container)
+	return errors.Join(env.Recall.Sync(ctx, env.ID, container, nil), env.tidy(ctx, container, nil))
 }
 
 // settledRuns are runs whose output is no longer needed. The container forgets them when the next run starts, because a

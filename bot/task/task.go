@@ -238,7 +238,11 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 		}
 		out = refused
 	}
-	e, said := ending{t, out}, []Message(nil)
+	noted, err := t.env.Recall.Noted(ctx, t.rec.Key)
+	if err != nil {
+		return finished, err
+	}
+	e, said := ending{t, out, noted}, []Message(nil)
 	for _, m := range e.messages(noticed, w.shown.Load()) {
 		if m.Kind == state.KindRedaction { // of a reaction, which a quick task does not have: rows before the answer delay it
 			if there, err := t.said(ctx, m.About); err != nil {

@@ -163,7 +163,7 @@ func (e *Env) GiveUpAsking(ctx context.Context, key string, n int) error {
 
 // end stores the end of a waiting task whose execution has just failed, and the messages that close its question.
 func (q Question) end(ctx context.Context, how agent.Ended, closed []Message, closes ...string) error {
-	e := ending{q.t, agent.Outcome{Ended: how, Detail: q.t.exec.ErrorMessage}}
+	e := ending{t: q.t, out: agent.Outcome{Ended: how, Detail: q.t.exec.ErrorMessage}}
 	rows := q.t.env.Room.Render(ctx, append(closed, e.messages(false, nil)...)...)
 	if err := e.store(ctx, rows, closes...); err != nil {
 		return err

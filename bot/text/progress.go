@@ -109,7 +109,7 @@ func toolIcon(name string) string {
 		return "🔎"
 	case "google_web_search", "web_fetch":
 		return "🌐"
-	case "memory_search", "memory_get":
+	case "memory_search", "memory_get", "memory_add", "memory_replace":
 		return "🧠"
 	}
 	return "🔧"

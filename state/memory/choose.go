@@ -3,7 +3,6 @@ package memory
 import (
 	"encoding/hex"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -67,7 +66,7 @@ func (s scored) hit(chunk int, score float64) Hit {
 	c := s.chunks[chunk]
 	first, last := c.entries[0], c.entries[len(c.entries)-1]
 	return Hit{
-		ID: hex.EncodeToString(c.key), Score: math.Round(score*1e4) / 1e4, Source: s.source, Path: s.path,
+		ID: hex.EncodeToString(c.hash[:idBytes]), Score: math.Round(score*1e4) / 1e4, Source: s.source, Path: s.path,
 		From: first.From, To: last.To, Time: first.Time, Text: textOf(c.entries),
 	}
 }
@@ -102,9 +101,4 @@ func overlap(a, b map[string]bool) float64 {
 		}
 	}
 	return float64(common) / float64(max(len(a)+len(b)-common, 1))
-}
-
-// byTime sorts units, the newest first.
-func byTime(found []foundUnit) {
-	slices.SortStableFunc(found, func(a, b foundUnit) int { return b.time.Compare(a.time) })
 }

@@ -170,14 +170,12 @@ func importDialogue(t *testing.T, dir, room string, d dialogue, perSession bool)
 	for _, s := range d.sessions {
 		lines = append(lines, s.lines...)
 		if perSession {
-			_, err := x.Import(t.Context(), filepath.Join(d.name, fmt.Sprintf("session_%d.jsonl", s.number)), strings.NewReader(strings.Join(lines, "\n")), strings.TrimSpace)
-			must(t, err)
+			imported(t, x, filepath.Join(d.name, fmt.Sprintf("session_%d.jsonl", s.number)), strings.Join(lines, "\n"))
 			lines = nil
 		}
 	}
 	if !perSession {
-		_, err := x.Import(t.Context(), d.name+".jsonl", strings.NewReader(strings.Join(lines, "\n")+"\n"), strings.TrimSpace)
-		must(t, err)
+		imported(t, x, d.name+".jsonl", strings.Join(lines, "\n")+"\n")
 	}
 	must(t, x.Close())
 }

@@ -1,27 +1,29 @@
-// Package memory is what a room can look up: one index per room over its memory files, transcripts, executions, answers,
-// added notes and imported conversations.
+// Package memory is what rooms can look up: an index over what was said and done in them, what they have noted, their
+// memory files and imported conversations.
 //
-// # What is stored where
+// The index is one SQLite file for all rooms, STATE_DIR/memory.db, with mode 0600. It is a cache of the record and the
+// transcripts: nothing is only there. A file that is damaged or of another release is deleted, and every room says that
+// it is Unfilled until its caller has stored what it has (Put, Sync) and calls Filled. The text in it is not encrypted,
+// like everything in STATE_DIR except the device keys.
 //
-// An Index is one SQLite file, STATE_DIR/memory/<hash of the room ID>.db, with mode 0600. It contains, unencrypted like
-// everything in STATE_DIR except the device keys, the text that was said in the room, even in an encrypted room:
+// An [Index] is one room's view of the file. It is cheap: Open it for a use, and Close it. Every query has the room in
+// its condition, and every word in the index its room's number in front: what one room remembers is never found from
+// another. A room has at most MaxText bytes of text and 100,000 chunks; the oldest conversations and tasks make room.
 //
-//   - document: one row per file, transcript or import, with the hash of its content,
+// # What is stored
+//
+//   - document: a conversation, a task, a note, a file or an import, with its kind, its person and its salience,
 //   - unit: a part of a document that belongs together: a conversation without a long pause, or a section of a file,
 //   - chunk: about 400 tokens of a unit, which is what a search returns,
-//   - entry: a message, a paragraph or a list item, with its text, lines and time,
-//   - forgotten: hashes of the entries that must not come back, not their text,
+//   - entry: a message, a paragraph or a list item, with its lines, its time and its message: what can be forgotten,
 //   - words: an FTS5 index over the stems of the chunks. Stop words are not in it,
-//   - vector, embedded and sketch: the embeddings of the newest chunks, if the caller fetches any (Unembedded, Embed).
-//
-// Most documents can be read again from their files (Put, Sync). Imports and added notes cannot: the index is the only
-// place that has them. They survive Rebuild, and damage as far as their pages can be read.
+//   - vector and sketch: the embeddings of the newest chunks, if the caller fetches any (Unembedded, Embed).
 //
 // # How a search works
 //
 // FTS5 finds candidates with BM25; then Go ranks the units. A unit's score is the BM25 of the whole unit and of its best
-// passages, times the weight of its source, times a little for what is recent. Dates in a query ("in May", "3 June
-// 2026", "yesterday") prefer what was said then. A query is a text: there is no syntax in it.
+// passages, times the weight of its source and document, times a little for what is recent. Dates in a query ("in May",
+// "3 June 2026", "yesterday") prefer what was said then. A query is a text: there is no syntax in it.
 //
 // If the query has a vector, its nearest chunks are candidates too: those with the nearest sketches, a bit for each
 // dimension, are compared. Then a chunk's score is 0.7 of its nearness and 0.3 of its text. How often the right note is

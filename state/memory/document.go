@@ -2,13 +2,12 @@ package memory
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"matrix-tui/state/clean"
-	"matrix-tui/workspace"
 )
 
 // Source says where a document comes from.
@@ -39,19 +38,20 @@ var salience = map[Source]float64{
 // conversation reports whether the source's documents consist of messages.
 func (s Source) conversation() bool { return s == SourceTranscript || s == SourceImport }
 
+// file reports whether the source's documents are files in the workspace.
+func (s Source) file() bool {
+	return s == SourceMemory || s == SourceLog || s == SourceContext || s == SourceStatus
+}
+
 // Document is a text with a name. Source and Path identify it within a room.
 type Document struct {
 	Source  Source
 	Path    string  // shown with results
-	Weight  float64 // what its scores are multiplied with; 0 counts as 1
+	Kind    string  // such as episodic, semantic, procedural, reflective, or ""
+	Person  string  // whom it is about, or "" for the whole room
+	Weight  float64 // its salience: what its scores are multiplied with; 0 counts as 1
 	Entries []Entry // in their order
-	// Origin is set if the index is the only place that has the document, so that it survives Rebuild, Sync and damage:
-	// the kind of a note, the file of an import, or OriginTask.
-	Origin string
 }
-
-// OriginTask is the origin of what a task taught.
-const OriginTask = "task"
 
 // Entry is a message, a paragraph or a list item: what can be forgotten.
 type Entry struct {
@@ -66,27 +66,26 @@ type Entry struct {
 const (
 	maxSpeaker = 80
 	maxPath    = 400
+	hashBytes  = 16
+	idBytes    = 5    // of a hash
 	chunkToken = 400  // tokens of a chunk
+	chunkEntry = 100  // entries of a chunk
 	unitToken  = 3000 // of a part of a conversation
 	pause      = 2 * time.Hour
 	nightPause = 30 * time.Minute
 )
 
-// tidy returns the entries with valid text, long ones split, and none that is empty or forgotten.
-func tidy(entries []Entry, forgotten func(hash []byte) bool) []Entry {
+// tidy returns the entries with valid text, long ones split, and none that is empty.
+func tidy(entries []Entry) []Entry {
 	out := make([]Entry, 0, len(entries))
 	for _, e := range entries {
 		e.Text = strings.TrimSpace(clean.Text(e.Text))
-		e.Speaker = clean.Line(e.Speaker, maxSpeaker)
-		if e.Text == "" || forgotten(hashOf(e.Text)) || e.Event != "" && forgotten(eventHash(e.Event)) {
-			continue
-		}
+		e.Speaker, e.Event = clean.Line(e.Speaker, maxSpeaker), clean.Clip(e.Event, maxPath)
 		for _, part := range split(e.Text) {
-			e.Text = part
-			if part != "" && !forgotten(hashOf(part)) {
+			if e.Text = part; part != "" {
 				out = append(out, e)
+				e.Alone = false
 			}
-			e.Alone = false
 		}
 	}
 	return out
@@ -136,7 +135,6 @@ func tokenCost(r rune) float64 {
 
 // unit is a part of a document that belongs together, in chunks.
 type unit struct {
-	hash    []byte
 	session int64 // when the conversation began; 0 if it is unknown, or there is none
 	chunks  [][]Entry
 }
@@ -152,7 +150,7 @@ func units(doc *Document, entries []Entry) []unit {
 	}
 	flush := func() {
 		if len(current) > 0 {
-			u := unit{hash: unitHash(doc, session, current), chunks: chunks(current)}
+			u := unit{chunks: chunks(current)}
 			if doc.Source.conversation() {
 				u.session = nanos(session)
 			}
@@ -190,7 +188,7 @@ func chunks(entries []Entry) [][]Entry {
 	start, used := 0, 0.0
 	for i, e := range entries {
 		cost := tokens(e.Text) + tokens(e.Speaker)
-		if i > start && used+cost > chunkToken {
+		if i > start && (used+cost > chunkToken || i-start == chunkEntry) {
 			out = append(out, entries[start:i])
 			start, used = i, 0
 		}
@@ -199,50 +197,29 @@ func chunks(entries []Entry) [][]Entry {
 	return append(out, entries[start:])
 }
 
-// hashOf identifies the text of an entry. White space, letter case and the marks of a list do not count.
-func hashOf(text string) []byte {
-	sum := sha256.Sum256([]byte(plain(text)))
-	return sum[:16]
-}
-
-// hashesOf identifies a text that is forgotten: also as status.md has it, where a long one is cut.
-func hashesOf(text string) [2][]byte {
-	return [...][]byte{hashOf(text), hashOf(workspace.StatusText(text))}
-}
-
-// eventHash identifies a redacted message.
-func eventHash(event string) []byte { return hashOf("event\x00" + event) }
-
-// plain returns a text as it is compared.
+// plain returns a text as it is compared: white space, letter case and the marks of a list do not count.
 func plain(text string) string {
-	text = strings.TrimLeft(strings.TrimSpace(text), "-*+•# \t")
-	return strings.ToLower(strings.Join(strings.Fields(text), " "))
+	var out []string
+	for line := range strings.Lines(text) {
+		out = append(out, strings.Fields(strings.TrimLeft(strings.TrimSpace(line), "-*+•# \t"))...)
+	}
+	return strings.ToLower(strings.Join(out, " "))
 }
 
-// unitHash changes with everything that is stored about a unit.
-func unitHash(doc *Document, session time.Time, entries []Entry) []byte {
-	h := sha256.New()
-	_ = binary.Write(h, binary.LittleEndian, nanos(session)) // never fails
-	var numbers [24]byte
-	for _, e := range entries {
-		binary.LittleEndian.PutUint64(numbers[:], uint64(e.From))
-		binary.LittleEndian.PutUint64(numbers[8:], uint64(e.To))
-		binary.LittleEndian.PutUint64(numbers[16:], uint64(nanos(e.Time)))
-		h.Write(numbers[:])
-		h.Write([]byte(e.Speaker + "\x00" + e.Text + "\x00" + e.Event + "\x00"))
-	}
-	h.Write([]byte(doc.Path))
-	return h.Sum(nil)[:16]
+// hashOf identifies a text.
+func hashOf(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:hashBytes]
 }
 
-// chunkID identifies a chunk by its content, also in an index that was built again.
-func chunkID(doc *Document, entries []Entry) []byte {
+// hash changes with everything that is stored of a document.
+func (d *Document) hash(entries []Entry) []byte {
 	h := sha256.New()
-	h.Write([]byte(string(doc.Source) + "\x00" + doc.Path))
+	fmt.Fprintf(h, "%q %q %g", d.Kind, d.Person, d.Weight)
 	for _, e := range entries {
-		h.Write(hashOf(e.Text))
+		fmt.Fprintf(h, " %d %d %d %q %q %q %v", e.From, e.To, nanos(e.Time), e.Speaker, e.Text, e.Event, e.Alone)
 	}
-	return h.Sum(nil)[:5]
+	return h.Sum(nil)[:hashBytes]
 }
 
 // nanos returns a time as it is stored: nanoseconds since 1970, 0 if it is unknown.

@@ -40,7 +40,7 @@ func TestUnits(t *testing.T) {
 func TestChunksAreBounded(t *testing.T) {
 	long := strings.Repeat("A sentence of some words. ", 1000)
 	for _, text := range []string{long, strings.Repeat("x", 20_000), strings.Repeat("数据库", 3000), strings.Repeat("a\n", 9000)} {
-		entries := tidy([]Entry{{Text: text}, {Text: "short"}}, func([]byte) bool { return false })
+		entries := tidy([]Entry{{Text: text}, {Text: "short"}})
 		joined := 0
 		for _, u := range units(&Document{Source: SourceImport}, entries) {
 			size := 0.0

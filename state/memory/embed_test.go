@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"database/sql"
-	"os"
 	"strings"
 	"testing"
 
@@ -24,11 +22,6 @@ func TestTextsAreEmbeddedOnce(t *testing.T) {
 	put(t, x, SourceMemory, "MEMORY.md", "## A\n\n- one about ferrets\n\n## B\n\n- another about otters\n")
 	if all := embedAll(t, x, model); len(all) != 0 {
 		t.Errorf("embedded %q again", all)
-	}
-	must(t, x.Rebuild(t.Context()))
-	put(t, x, SourceMemory, "MEMORY.md", "## A\n\n- one about ferrets\n\n## B\n\n- another about otters\n")
-	if all := embedAll(t, x, model); len(all) != 0 {
-		t.Errorf("embedded %q after reindexing", all)
 	}
 	wantVectors(t, x, 3, 2)
 	must(t, x.DropUnused(t.Context()))
@@ -82,18 +75,19 @@ func TestForgottenTextLosesItsVector(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	model := &agenttest.Embeddings{}
 	put(t, x, SourceMemory, "MEMORY.md", "## A\n\n- The wifi password is swordfish.\n\n## B\n\n- The printer is on floor two.\n")
-	_, err := x.Put(t.Context(), Document{Source: SourceTranscript, Path: "c", Origin: OriginTask, Entries: []Entry{{From: 1, To: 1, Speaker: "ann", Text: "my birthday is in May", Event: "$e"}}})
+	_, err := x.Put(t.Context(), Document{Source: SourceTranscript, Path: "c", Entries: []Entry{{From: 1, To: 1, Speaker: "ann", Text: "my birthday is in May", Event: "$e"}}})
 	must(t, err)
 	embedAll(t, x, model)
 	wantVectors(t, x, 3, 3)
-	_, err = x.ForgetText(t.Context(), "swordfish")
+	_, err = x.Forget(t.Context(), "swordfish")
 	must(t, err)
 	wantVectors(t, x, 2, 2)
-	_, err = x.Edit(t.Context(), Edit{Event: "$e", Text: "my birthday is in June"})
+	_, err = x.Put(t.Context(), Document{Source: SourceTranscript, Path: "c", Entries: []Entry{{From: 1, To: 1, Speaker: "ann", Text: "my birthday is in June", Event: "$e"}}})
 	must(t, err)
+	must(t, x.DropUnused(t.Context()))
 	wantVectors(t, x, 1, 1)
 	embedAll(t, x, model)
-	_, err = x.Redact(t.Context(), "$e")
+	_, err = x.RemoveEvent(t.Context(), "$e")
 	must(t, err)
 	wantVectors(t, x, 1, 1)
 
@@ -101,52 +95,11 @@ func TestForgottenTextLosesItsVector(t *testing.T) {
 	put(t, x, SourceLog, "memory/2026-01-01.md", "- The safe opens with 4711.\n")
 	some, err := x.Unembedded(t.Context(), scripted, 9)
 	must(t, err)
-	_, err = x.ForgetText(t.Context(), "4711")
+	_, err = x.Forget(t.Context(), "4711")
 	must(t, err)
 	put(t, x, SourceLog, "memory/2026-01-01.md", "- Something else.\n") // may get the same number
 	must(t, x.Embed(t.Context(), scripted, some, [][]float32{valuesOf(model, some[0].Text)}))
 	wantVectors(t, x, 1, 1)
-}
-
-func TestSalvageIgnoresVectors(t *testing.T) {
-	dir := t.TempDir()
-	must(t, filled(t, dir).Close())
-	x := openIn(t, dir)
-	model := &agenttest.Embeddings{}
-	if all := embedAll(t, x, model); len(all) < 40 {
-		t.Fatalf("%d texts", len(all))
-	}
-	must(t, x.Close())
-	must(t, os.WriteFile(x.path+".damaged", nil, 0o600))
-	y := openIn(t, dir)
-	saved := y.Salvaged()
-	if saved == nil || saved.Forgotten != 1 || saved.Lost != 0 || saved.Entries < 2001 {
-		t.Fatalf("salvaged %+v", saved)
-	}
-	wantVectors(t, y, 0, 0)
-	wantFirst(t, y, "otter", "Emil")
-	embedAll(t, y, model)
-	hits, err := y.Search(t.Context(), Query{Text: "the otter", Vector: vectorOf(model, "the otter")})
-	if must(t, err); len(hits) == 0 || !strings.Contains(hits[0].Text, "Emil") {
-		t.Errorf("found %v", hits)
-	}
-}
-
-// An index of the same version without the tables gets them.
-func TestOlderIndexGetsVectors(t *testing.T) {
-	dir := t.TempDir()
-	x := openIn(t, dir)
-	put(t, x, SourceMemory, "MEMORY.md", "- one about ferrets\n")
-	_, err := x.db.Exec("DROP TABLE vector; DROP TABLE embedded; DROP TABLE sketch; DROP TRIGGER chunk_gone")
-	must(t, err)
-	must(t, x.Close())
-	y := openIn(t, dir)
-	if y.Salvaged() != nil {
-		t.Error("it was built again")
-	}
-	if all := embedAll(t, y, &agenttest.Embeddings{}); len(all) != 1 {
-		t.Errorf("embedded %q", all)
-	}
 }
 
 func TestOnlyTheNewestChunksHaveVectors(t *testing.T) {
@@ -158,32 +111,23 @@ func TestOnlyTheNewestChunksHaveVectors(t *testing.T) {
 	_, err := x.Put(t.Context(), doc)
 	must(t, err)
 	put(t, x, SourceLog, "memory/b.md", "- the newest one\n")
-	must(t, x.inTx(t.Context(), func(tx *sql.Tx) error {
-		w := newWriter(t.Context(), tx)
-		must(t, w.useModel(scripted))
+	must(t, x.write(t.Context(), "embed", func(w *writer) error {
 		for i, want := range []int{20, 0} {
-			some, err := w.unembedded(50, 20)
+			some, err := w.unembedded(scripted, 50, 20)
 			if must(t, err); len(some) != want || i == 0 && !strings.Contains(some[0].Text, "newest") {
 				t.Errorf("time %d: %d texts, want the %d newest", i, len(some), want)
 			}
+			var values [][]byte
 			for _, one := range some {
-				must(t, w.embed(one, quantize(valuesOf(nil, one.Text))))
+				values = append(values, quantize(valuesOf(nil, one.Text)))
 			}
+			must(t, w.embed(scripted, some, values))
 		}
-		some, err := w.unembedded(50, 10) // as if ten were newer
+		some, err := w.unembedded(scripted, 50, 10) // as if ten were newer
 		if must(t, err); len(some) != 0 {
 			t.Errorf("%d texts are embedded again", len(some))
 		}
-		return w.dropUnused()
+		return w.dropUnused(10)
 	}))
 	wantVectors(t, x, 10, 10)
-}
-
-func TestVectorsMakeRoom(t *testing.T) {
-	x := openIn(t, t.TempDir())
-	put(t, x, SourceMemory, "MEMORY.md", "- one about ferrets\n")
-	embedAll(t, x, &agenttest.Embeddings{})
-	must(t, x.inTx(t.Context(), func(tx *sql.Tx) error { return newWriter(t.Context(), tx).makeRoom(1) }))
-	wantVectors(t, x, 0, 0)
-	wantFirst(t, x, "ferret", "ferrets")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -13,20 +14,18 @@ import (
 	"matrix-tui/state/sqlitefile"
 )
 
-// ErrNotFound means that the index has no such entry.
-var ErrNotFound = errors.New("not in the memory")
-
-// ErrFull means that the index would grow beyond MaxIndex.
-var ErrFull = errors.New("memory is full")
-
-// ErrLocked means that another program keeps the index locked.
-var ErrLocked = errors.New("memory is locked")
-
-// ErrCut means that a model has got a request for embeddings, and that its answer did not arrive, or cannot be used.
-var ErrCut = errors.New("the answer was cut")
-
-// ErrRefused means that a model makes no embedding of a text.
-var ErrRefused = errors.New("the model refuses the text")
+var (
+	// ErrNotFound means that the memory of a room has no such entry.
+	ErrNotFound = errors.New("not in the memory")
+	// ErrFull means that the memory of a room would grow beyond its bounds.
+	ErrFull = errors.New("memory is full")
+	// ErrLocked means that another program keeps the file locked.
+	ErrLocked = errors.New("memory is locked")
+	// ErrCut means that a model got a request for embeddings, and that its answer did not arrive, or cannot be used.
+	ErrCut = errors.New("the answer was cut")
+	// ErrRefused means that a model makes no embedding of a text.
+	ErrRefused = errors.New("the model refuses the text")
+)
 
 // isLocked reports whether another connection has locked the file.
 func isLocked(err error) bool {
@@ -34,23 +33,34 @@ func isLocked(err error) bool {
 	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
 }
 
-// explain adds the operator's sentence to an error that involves an index.
+// isMissing reports whether an error says that a table or column is missing, which SQLite does not call damage.
+func isMissing(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "no such table") ||
+		strings.Contains(err.Error(), "no such column") || strings.Contains(err.Error(), "vtable constructor failed"))
+}
+
+func notFound(format string, args ...any) error { return sentence.Newf(ErrNotFound, format, args...) }
+
+// explain adds the operator's sentence to an error.
 func explain(err error, path string) error {
 	if _, known := sentence.Of(err); known || err == nil {
 		return err
 	}
 	code := sqlitefile.Code(err)
 	switch {
-	case code == sqlite3.SQLITE_FULL && !errors.Is(err, syscall.ENOSPC):
-		return sentence.Newf(fmt.Errorf("%w: %w", ErrFull, err), "The memory of this room is full (%d MiB in %s), or the disk is: forget imports, or free some space. Nothing was changed.", MaxIndex>>20, path)
-	case isLocked(err):
-		return sentence.Newf(fmt.Errorf("%w: %w", ErrLocked, err), "Another program keeps %s locked: try again, or stop it.", path)
+	case errors.Is(err, ErrFull):
+		return sentence.Newf(err, "The memory of this room is full (%d MiB of text): forget imports. Nothing was changed.",
+			MaxText>>20)
+	case isLocked(err), errors.Is(err, ErrLocked):
+		return sentence.Newf(fmt.Errorf("%w: %w", ErrLocked, err),
+			"Another program keeps %s locked: try again, or stop it.", path)
 	case damage.Is(err):
-		return sentence.Newf(err, "%s is damaged: run `matrix-tui memory reindex`, which saves what can be read.", path)
-	case errors.Is(err, syscall.ENOSPC):
+		return sentence.Newf(err, "%s is damaged: it is made again when it is used next.", path)
+	case errors.Is(err, syscall.ENOSPC), code == sqlite3.SQLITE_FULL:
 		return sentence.Newf(err, "There is no space left in %s: free some space.", filepath.Dir(path))
 	case errors.Is(err, syscall.EACCES), code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_READONLY:
-		return sentence.Newf(err, "%s cannot be opened: run this as the bot's user, or set STATE_DIR to another folder.", path)
+		return sentence.Newf(err, "%s cannot be opened: run this as the bot's user, or set STATE_DIR to another folder.",
+			path)
 	}
 	return err
 }

@@ -2,13 +2,10 @@ package memory
 
 import (
 	"bufio"
-	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -24,49 +21,6 @@ const (
 // ErrImport means that a file is not a conversation. Its text says what is wrong in which line.
 var ErrImport = errors.New("not a conversation")
 
-// Import stores a conversation, from a file that is named origin, for good: reindexing keeps it. Each line is a JSON
-// object {"role", "name", "content", "time"}; only content is required. If any line is wrong, nothing is stored. The
-// same file again replaces what was imported before. clean removes what must not be stored. Import returns how many
-// messages the file has.
-func (x *Index) Import(ctx context.Context, origin string, r io.Reader, clean func(text string) string) (messages int, err error) {
-	entries, err := ParseImport(r)
-	if err != nil {
-		return 0, fmt.Errorf("import %s: %w", origin, err)
-	}
-	for i := range entries {
-		entries[i].Text = clean(entries[i].Text)
-	}
-	err = x.inTx(ctx, func(tx *sql.Tx) error {
-		w := newWriter(ctx, tx)
-		path, err := importPath(ctx, tx, origin)
-		if err != nil {
-			return err
-		}
-		changed, err := w.put(&Document{Source: SourceImport, Path: path, Entries: entries, Origin: origin})
-		if err != nil || !changed {
-			return err
-		}
-		return w.finish()
-	})
-	return len(entries), x.failed("import "+origin, err)
-}
-
-// importPath returns the name of an import: that of the file, with a number if another file has it already.
-func importPath(ctx context.Context, tx *sql.Tx, origin string) (string, error) {
-	base := clean.Line(filepath.Base(origin), maxPath-10)
-	for i := 1; ; i++ {
-		path := base
-		if i > 1 {
-			end := filepath.Ext(base)
-			path = strings.TrimSuffix(base, end) + "-" + strconv.Itoa(i) + end
-		}
-		of, err := texts(ctx, tx, "SELECT origin FROM document WHERE source = ? AND path = ?", SourceImport, path)
-		if err != nil || len(of) == 0 || of[0] == origin {
-			return path, err
-		}
-	}
-}
-
 // ParseImport reads the lines of an import. The error lists the lines that are wrong.
 func ParseImport(r io.Reader) ([]Entry, error) {
 	var entries []Entry
@@ -75,8 +29,8 @@ func ParseImport(r io.Reader) ([]Entry, error) {
 	size := 0
 	for line := 1; ; line++ {
 		text, err := readLine(in)
-		if size += len(text) + 1; size > MaxIndex {
-			return nil, fmt.Errorf("%w: it is larger than %d MiB: import it in parts", ErrImport, MaxIndex>>20)
+		if size += len(text) + 1; size > MaxText {
+			return nil, fmt.Errorf("%w: it is larger than %d MiB: import it in parts", ErrImport, MaxText>>20)
 		}
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrTooLong) {
 			return nil, err

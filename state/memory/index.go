@@ -2,234 +2,228 @@ package memory
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
-
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"matrix-tui/state/damage"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sqlitefile"
 )
 
-// MaxIndex bounds the index of a room, in bytes.
-const MaxIndex = 64 << 20
+// File is the name of the file in the state directory.
+const File = "memory.db"
 
-const (
-	pageSize = 4096
-	busyTime = 5000 // how long to wait for another process that writes, ms
-)
+// waitTime is how long a call waits for another process that writes, or that has found damage.
+const waitTime = 5 * time.Second
 
-// Folder is the folder of the indexes in the state directory.
-const Folder = "memory"
-
-// Index is the memory of one room. Its methods are safe for concurrent use, also by several processes. A search holds
-// nothing open for long: open an index when it is needed, and close it.
+// Index is the memory of one room, in the file of all rooms. Its methods are safe for concurrent use, also by several
+// processes. Open one when it is needed, and close it soon: a damaged file is replaced when nobody has it open.
 type Index struct {
 	db       *sql.DB
+	lock     *os.File
 	path     string
-	room     string
-	salvaged *Salvage
+	name     string
+	room     int64
 	unfilled bool
-	hidden   hidden
 }
 
-// Path returns the file of a room's index in the state directory dir.
-func Path(dir, room string) string {
-	sum := sha256.Sum256([]byte(room))
-	return filepath.Join(dir, Folder, hex.EncodeToString(sum[:12])+".db")
-}
+// Path returns the file in the state directory dir.
+func Path(dir string) string { return filepath.Join(dir, File) }
 
-// Exists reports whether a room has an index.
-func Exists(dir, room string) bool {
-	info, err := os.Lstat(Path(dir, room))
-	return err == nil && info.Mode().IsRegular()
-}
-
-// Open opens or creates the index of a room. An index that is damaged or of another release is built again: what only it
-// has is kept as far as it can be read (see Salvaged), and everything else comes back with the next Put. It returns
-// ErrLocked if another program has locked the file for five seconds. No error must stop a bot: it can go on without
-// memory.
+// Open opens the memory of a room. A file that is damaged or of another release is deleted first: see Unfilled. It
+// returns ErrLocked if another program keeps the file locked. No error must stop a bot: it can go on without memory.
 func Open(ctx context.Context, dir, room string) (*Index, error) {
-	x := &Index{path: Path(dir, room), room: room}
-	if err := os.MkdirAll(filepath.Dir(x.path), 0o700); err != nil {
-		return nil, explain(fmt.Errorf("open memory: %w", err), x.path)
-	}
-	err := x.openUnlocked(ctx)
-	if damage.Is(err) || errors.Is(err, errOutdated) {
-		err = x.repair(ctx)
-	}
-	if err != nil {
-		return nil, explain(fmt.Errorf("open memory: %w", err), x.path)
-	}
-	x.redactPostponed(ctx)
-	if err := x.hidePostponed(ctx); err != nil {
-		return nil, errors.Join(explain(fmt.Errorf("open memory: %w", err), x.path), x.db.Close())
+	x := &Index{path: Path(dir), name: room}
+	if err := x.open(ctx); err != nil {
+		return nil, explain(fmt.Errorf("open memory: %w", errors.Join(err, x.close())), x.path)
 	}
 	return x, nil
 }
 
-// openUnlocked opens the file, and tries again while it is locked: SQLite does not wait when two connections give a new
-// file its WAL.
-func (x *Index) openUnlocked(ctx context.Context) error {
-	for again := retry.New(5*time.Millisecond, 200*time.Millisecond).Until(time.Now().Add(busyTime * time.Millisecond)); ; {
-		err := x.finishRepair(ctx)
+func (x *Index) open(ctx context.Context) (err error) {
+	if err := os.MkdirAll(filepath.Dir(x.path), 0o700); err != nil {
+		return err
+	}
+	if err := x.flock(ctx, syscall.LOCK_SH); err != nil {
+		return err
+	}
+	if err = x.connect(ctx); !damage.Is(err) {
+		return err
+	}
+	// What others find damaged is replaced once: the first of them holds the lock.
+	if err := errors.Join(x.disconnect(), x.flock(ctx, syscall.LOCK_EX)); err != nil {
+		return err
+	}
+	if err = x.connect(ctx); damage.Is(err) {
+		if err = errors.Join(x.disconnect(), removeFiles(x.path)); err == nil {
+			err = x.connect(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return x.flock(ctx, syscall.LOCK_SH)
+}
+
+// flock waits for the lock: shared by everybody who has the file open, exclusive for who deletes it.
+func (x *Index) flock(ctx context.Context, how int) (err error) {
+	if x.lock == nil {
+		x.lock, err = os.OpenFile(x.path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return err
+		}
+	}
+	_ = syscall.Flock(int(x.lock.Fd()), syscall.LOCK_UN) // two who wait for each other would wait for ever
+	for deadline := time.Now().Add(2 * waitTime); ; {
+		err := syscall.Flock(int(x.lock.Fd()), how|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		if time.Now().After(deadline) || retry.Sleep(ctx, 20*time.Millisecond) != nil {
+			return errors.Join(ErrLocked, ctx.Err())
+		}
+	}
+}
+
+// Delete deletes the memory of all rooms, for example because the record was replaced.
+func Delete(ctx context.Context, dir string) error {
+	x := &Index{path: Path(dir)}
+	if _, err := os.Lstat(x.path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	err := x.flock(ctx, syscall.LOCK_EX)
+	if err == nil {
+		err = removeFiles(x.path)
+	}
+	return explain(errors.Join(err, x.close()), x.path)
+}
+
+// removeFiles deletes the file and what belongs to it.
+func removeFiles(path string) (err error) {
+	for _, end := range []string{"-wal", "-shm", "", ".damaged"} { // a WAL must never meet another database
+		if gone := os.Remove(path + end); gone != nil && !errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// connect opens the file and creates the tables in an empty one. It tries again while the file is locked: SQLite does
+// not wait when two connections give a new file its WAL.
+func (x *Index) connect(ctx context.Context) error {
+	if info, err := os.Lstat(x.path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", x.path)
+	}
+	if damage.Marked(x.path) {
+		return fmt.Errorf("%w: the last one who used it found that", damage.Err)
+	}
+	for again := retry.New(5*time.Millisecond, 200*time.Millisecond).Until(time.Now().Add(waitTime)); ; {
+		err := sqlitefile.Create(x.path)
 		if err == nil {
-			err = x.open(ctx)
+			x.db, err = sqlitefile.Open(x.path, url.Values{"_txlock": {"immediate"}, "_pragma": {
+				fmt.Sprintf("busy_timeout(%d)", waitTime.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
+				"journal_size_limit(4194304)", "secure_delete(1)", // what is forgotten is gone
+			}})
+		}
+		if err == nil {
+			err = x.prepare(ctx)
+		}
+		if isMissing(err) {
+			err = fmt.Errorf("%w: %w", damage.Err, err)
 		}
 		if !isLocked(err) || again.Wait(ctx, err) != nil {
 			return err
 		}
-	}
-}
-
-// errOutdated means that the index was written by another release.
-var errOutdated = errors.New("memory index of another release")
-
-// open opens the file and creates the tables in an empty one.
-func (x *Index) open(ctx context.Context) error {
-	if damage.Marked(x.path) {
-		return fmt.Errorf("%w: the last run found that", damage.Err)
-	}
-	if err := createFile(x.path); err != nil {
-		return err
-	}
-	unclean := damage.Unclean(x.path)
-	db, err := connect(x.path)
-	if err != nil {
-		return err
-	}
-	x.db = db
-	if err := x.prepare(ctx, unclean); err != nil {
-		_ = db.Close()
-		return err
-	}
-	return nil
-}
-
-func (x *Index) prepare(ctx context.Context, unclean bool) error {
-	version := 0
-	if err := x.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	if version != 0 && version != schemaVersion {
-		return errOutdated
-	}
-	if version == 0 {
-		return x.create(ctx)
-	}
-	if unclean { // after a crash, or while another process writes
-		if err := damage.Check(ctx, x.db); err != nil {
+		err = x.disconnect()
+		if err != nil {
 			return err
 		}
 	}
-	var room string
-	err := x.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'room'").Scan(&room)
-	if errors.Is(err, sql.ErrNoRows) || isMissing(err) {
-		return fmt.Errorf("%w: it is not the index of a room", damage.Err)
-	}
-	if err == nil && room != x.room {
-		return errors.New("it is the index of another room") // not damaged: its notes must not be saved into this one's
-	}
-	if err != nil {
-		return err
-	}
-	if _, err = x.db.ExecContext(ctx, vectorSchema); err != nil {
-		return err
-	}
-	if err := x.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = 'unfilled'").Scan(&x.unfilled); err != nil {
-		return err
-	}
-	return x.keepForgotten(ctx)
 }
 
-// create creates the tables, unless another process has just done that.
-func (x *Index) create(ctx context.Context) error {
-	x.unfilled = true
-	return x.inTx(ctx, func(tx *sql.Tx) error {
-		version, tables := 0, 0
-		err := tx.QueryRowContext(ctx, "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)").Scan(&version, &tables)
-		if err != nil || version == schemaVersion {
-			return err
-		}
-		if tables > 0 {
-			return fmt.Errorf("%w: it is another database", damage.Err)
-		}
-		for _, statement := range []string{schema, vectorSchema, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)} {
-			if _, err := tx.ExecContext(ctx, statement); err != nil {
+// prepare creates the tables and the room, if they are missing.
+func (x *Index) prepare(ctx context.Context) error {
+	version, tables := 0, 0
+	err := x.db.QueryRowContext(ctx, "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version").
+		Scan(&version, &tables)
+	switch {
+	case err != nil:
+		return err
+	case version != schemaVersion && tables > 0:
+		return fmt.Errorf("%w: it is of another release", damage.Err)
+	case version != schemaVersion:
+		err = sqlitefile.InTx(ctx, x.db, func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, schema); err != nil {
 				return err
 			}
-		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('room', ?), ('chunks', '0'), ('unfilled', '1')", x.room); err != nil {
+			_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
 			return err
+		})
+		if err != nil && x.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version) == nil && version == schemaVersion {
+			err = nil // another process was faster
 		}
-		return x.loadForgotten(ctx, tx)
-	})
-}
-
-// createFile creates the file if it is missing.
-func createFile(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", path)
 	}
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return err
 	}
-	return sqlitefile.Create(path)
-}
-
-func connect(path string) (*sql.DB, error) {
-	return sqlitefile.Open(path, url.Values{"_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTime), "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(4194304)",
-		"secure_delete(1)", // what is forgotten is gone
-		fmt.Sprintf("max_page_count(%d)", MaxIndex/pageSize),
-	}})
+	const room = "SELECT id, NOT filled FROM room WHERE name = ?"
+	err = x.db.QueryRowContext(ctx, room, x.name).Scan(&x.room, &x.unfilled)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if _, err = x.db.ExecContext(ctx, "INSERT INTO room (name) VALUES (?) ON CONFLICT DO NOTHING", x.name); err != nil {
+		return err
+	}
+	return x.db.QueryRowContext(ctx, room, x.name).Scan(&x.room, &x.unfilled)
 }
 
 // Room returns the room of the index.
-func (x *Index) Room() string { return x.room }
+func (x *Index) Room() string { return x.name }
 
-// Unfilled reports whether the index is new, or was built again, and nobody has called Filled since then.
+// Unfilled reports whether the caller must store everything that it has about the room: nothing is there yet, or the
+// file was damaged.
 func (x *Index) Unfilled() bool { return x.unfilled }
 
-// Filled records that the index has what its room's transcripts and files have.
+// Filled records that the caller has done so.
 func (x *Index) Filled(ctx context.Context) error {
-	_, err := x.db.ExecContext(ctx, "DELETE FROM meta WHERE key = 'unfilled'")
+	_, err := x.db.ExecContext(ctx, "UPDATE room SET filled = 1 WHERE id = ?", x.room)
 	x.unfilled = err != nil
-	return x.failed("note that the index is filled", err)
-}
-
-// Busy reports whether another process is writing, and may be for long.
-func (x *Index) Busy(ctx context.Context) bool {
-	_, err := x.db.ExecContext(ctx, "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK")
-	_, after := x.db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTime))
-	return sqlitefile.Code(err) == sqlite3.SQLITE_BUSY || after != nil
+	return x.failed("note that the memory is filled", err)
 }
 
 // Close closes the index.
 func (x *Index) Close() error {
-	if err := x.db.Close(); err != nil {
+	if err := x.close(); err != nil {
 		return explain(fmt.Errorf("close memory: %w", err), x.path)
 	}
 	return nil
 }
 
-// inTx runs do in one transaction and rolls it back if do fails.
-func (x *Index) inTx(ctx context.Context, do func(*sql.Tx) error) error {
-	return sqlitefile.InTx(ctx, x.db, do)
+func (x *Index) close() error {
+	err := x.disconnect()
+	if x.lock != nil {
+		err = errors.Join(err, x.lock.Close())
+		x.lock = nil
+	}
+	return err
 }
 
-// failed wraps an error with what failed. After damage the next Open repairs the index.
+func (x *Index) disconnect() error {
+	if x.db == nil {
+		return nil
+	}
+	err := x.db.Close()
+	x.db = nil
+	return err
+}
+
+// failed wraps an error with what failed. After damage the next Open deletes the file.
 func (x *Index) failed(what string, err error) error {
 	if err == nil {
 		return nil
@@ -241,9 +235,4 @@ func (x *Index) failed(what string, err error) error {
 		err = errors.Join(err, damage.Mark(x.path, err))
 	}
 	return explain(fmt.Errorf("%s: %w", what, err), x.path)
-}
-
-// isMissing reports whether an error says that a table or column is missing, which SQLite does not call damage.
-func isMissing(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column") || strings.Contains(err.Error(), "vtable constructor failed"))
 }

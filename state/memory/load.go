@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"database/sql"
 	"time"
 )
 
@@ -20,7 +21,7 @@ type talk struct{ document, began int64 }
 
 type foundChunk struct {
 	id       int64
-	key      []byte
+	hash     []byte
 	entries  []Entry
 	embedded bool    // it has a vector
 	near     float64 // how near that is to the query, 0 to 1
@@ -52,27 +53,17 @@ func (x *Index) load(ctx context.Context, q Query, ids []int64) ([]foundUnit, er
 	return found, nil
 }
 
-func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit, error) {
-	where, args := q.where()
-	rows, err := x.db.QueryContext(ctx, `SELECT unit.id, source, path, weight, unit.time, unit.document, session, chunk.id, key, first, last, entry.time, speaker, text, entry.event
-		FROM unit JOIN document ON document.id = unit.document JOIN chunk ON chunk.unit = unit.id JOIN entry ON entry.chunk = chunk.id
-		WHERE unit.id IN (`+marks(len(ids))+")"+where+" ORDER BY unit.id, chunk.id, entry.id", append(anys(ids), args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var found []foundUnit
+func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) (found []foundUnit, err error) {
+	where, args := x.where(q)
 	lastUnit, lastChunk := int64(-1), int64(-1)
-	for rows.Next() {
+	err = each(ctx, x.db, func(rows *sql.Rows) error {
 		var u foundUnit
 		var c foundChunk
 		var e Entry
 		var unitID, began, at int64
-		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &u.talk.document, &u.talk.began, &c.id, &c.key, &e.From, &e.To, &at, &e.Speaker, &e.Text, &e.Event); err != nil {
-			return nil, err
-		}
-		if x.hidden.has(e) {
-			continue
+		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &u.talk.document, &u.talk.began,
+			&c.id, &c.hash, &e.From, &e.To, &at, &e.Speaker, &e.Text, &e.Event); err != nil {
+			return err
 		}
 		if unitID != lastUnit {
 			u.time = timeOf(began)
@@ -86,6 +77,11 @@ func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit
 		e.Time = timeOf(at)
 		last := &in.chunks[len(in.chunks)-1]
 		last.entries = append(last.entries, e)
-	}
-	return found, rows.Err()
+		return nil
+	}, `SELECT unit.id, source, path, weight, unit.time, unit.document, session, chunk.id, chunk.hash, first, last,
+		entry.time, speaker, text, event
+		FROM unit JOIN document ON document.id = unit.document JOIN chunk ON chunk.unit = unit.id
+		JOIN entry ON entry.chunk = chunk.id
+		WHERE unit.id IN (`+marks(len(ids))+")"+where+" ORDER BY unit.id, chunk.id, entry.id", append(anys(ids), args...)...)
+	return found, err
 }

@@ -66,6 +66,23 @@ func wantSentence(t testing.TB, err error, part string) {
 	}
 }
 
+// imported stores a conversation as the caller does that has read it from a file.
+func imported(t testing.TB, x *Index, path, lines string) {
+	t.Helper()
+	entries, err := ParseImport(strings.NewReader(lines))
+	must(t, err)
+	_, err = x.Put(t.Context(), Document{Source: SourceImport, Path: path, Entries: entries})
+	must(t, err)
+}
+
+// note stores a note as the caller does that has it in the record.
+func note(t testing.TB, x *Index, kind, text string) {
+	t.Helper()
+	_, err := x.Put(t.Context(), Document{Source: SourceNote, Path: "note/" + text, Kind: kind,
+		Entries: []Entry{{From: 1, To: 1, Time: time.Now(), Text: text, Alone: true}}})
+	must(t, err)
+}
+
 func day(month time.Month, day int) time.Time {
 	return time.Date(2026, month, day, 10, 0, 0, 0, time.UTC)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 )
@@ -28,88 +27,37 @@ type near struct {
 	floor float64 // the similarity that counts as 0
 }
 
-// score is 1 for the same direction.
-func (n near) score(value []byte) float64 {
-	return max(0, (cosine(n.value, value)-n.floor)/(1-n.floor))
-}
-
 // nearest finds the units that are nearest to a query, the nearest first. n is nil if the query has no vector, or the
-// index none of its model.
+// room none of its model.
 func (x *Index) nearest(ctx context.Context, q Query) (n *near, units []int64, err error) {
 	value := quantize(q.Vector.Values)
 	if value == nil {
 		return nil, nil, nil
 	}
-	if model, err := modelOf(ctx, x.db); err != nil || model != q.Vector.Model {
+	if model, err := modelOf(ctx, x.db, x.room); err != nil || model != q.Vector.Model {
 		return nil, nil, err
 	}
 	most := sketched
 	if q.filtered() {
 		most *= 4 // some will be filtered out
 	}
-	ids, floor, err := x.sketched(ctx, sketchOf(value), most)
-	if err != nil || len(ids) == 0 {
+	hashes, floor, err := x.sketched(ctx, sketchOf(value), most)
+	if err != nil || len(hashes) == 0 {
 		return nil, nil, err
 	}
 	n = &near{value: value, floor: floor}
-	units, err = x.compare(ctx, q, n, ids)
-	return n, units, err
-}
-
-// sketched returns the vectors with the nearest sketches, and what is no similarity.
-func (x *Index) sketched(ctx context.Context, wanted sketch, most int) (ids []int64, floor float64, err error) {
-	rows, err := x.db.QueryContext(ctx, "SELECT block, signs FROM sketch")
-	if err != nil {
-		return nil, 0, err
-	}
-	near := newClosest(most)
-	for rows.Next() {
-		var block int64
-		var signs sql.RawBytes
-		if err = rows.Scan(&block, &signs); err != nil {
-			break
-		}
-		for i := range int64(len(signs) / sketchBytes) {
-			if distance, ok := wanted.distance(signs[i*sketchBytes:]); ok {
-				near.add(block*perBlock+i, distance)
-			}
-		}
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, 0, err
-	}
-	return near.ids(), near.average(), nil
-}
-
-// compare returns the units of vectors that are nearest.
-func (x *Index) compare(ctx context.Context, q Query, n *near, ids []int64) ([]int64, error) {
-	where, args := q.where()
-	rows, err := x.db.QueryContext(ctx, `SELECT value, unit FROM vector JOIN embedded ON embedded.vector = vector.id JOIN chunk ON chunk.id = embedded.chunk
-		JOIN unit ON unit.id = chunk.unit JOIN document ON document.id = unit.document
-		WHERE vector.id IN (`+marks(len(ids))+")"+where+" LIMIT 4000", append(anys(ids), args...)...)
-	if err != nil {
-		return nil, err
-	}
 	best := map[int64]float64{}
-	for rows.Next() {
-		var value sql.RawBytes
-		var unit int64
-		if err = rows.Scan(&value, &unit); err != nil {
-			break
+	where, args := x.where(q)
+	err = x.compare(ctx, n, func(_, unit int64, score float64) {
+		if score >= leastNear && score > best[unit] {
+			best[unit] = score
 		}
-		best[unit] = max(best[unit], n.score(value))
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, err
-	}
-	var units []int64
-	for unit, score := range best {
-		if score >= leastNear {
-			units = append(units, unit)
-		}
+	}, "vector.hash IN ("+marks(len(hashes))+")"+where, append(anys(hashes), args...)...)
+	for unit := range best {
+		units = append(units, unit)
 	}
 	slices.SortFunc(units, func(a, b int64) int { return cmp.Or(cmp.Compare(best[b], best[a]), cmp.Compare(b, a)) })
-	return units[:min(len(units), nearest)], nil
+	return n, units[:min(len(units), nearest)], err
 }
 
 // measure adds to chunks how near they are.
@@ -124,23 +72,31 @@ func (x *Index) measure(ctx context.Context, n *near, found []foundUnit) error {
 		}
 	}
 	for part := range slices.Chunk(ids, 500) {
-		rows, err := x.db.QueryContext(ctx, "SELECT chunk, value FROM embedded JOIN vector ON vector.id = embedded.vector WHERE chunk IN ("+marks(len(part))+")", anys(part)...)
+		err := x.compare(ctx, n, func(chunk, _ int64, score float64) {
+			chunks[chunk].embedded, chunks[chunk].near = true, score
+		}, "document.room = ? AND chunk.id IN ("+marks(len(part))+")", append([]any{x.room}, anys(part)...)...)
 		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			var id int64
-			var value sql.RawBytes
-			if err = rows.Scan(&id, &value); err != nil {
-				break
-			}
-			chunks[id].embedded, chunks[id].near = true, n.score(value)
-		}
-		if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// compare says how near the vectors of some chunks are: 1 is the same direction.
+func (x *Index) compare(ctx context.Context, n *near, is func(chunk, unit int64, score float64), where string,
+	args ...any,
+) error {
+	return each(ctx, x.db, func(rows *sql.Rows) error {
+		var chunk, unit int64
+		var value sql.RawBytes
+		err := rows.Scan(&chunk, &unit, &value)
+		if len(value) > 0 {
+			is(chunk, unit, max(0, (cosine(n.value, value)-n.floor)/(1-n.floor)))
+		}
+		return err
+	}, `SELECT chunk.id, unit, value FROM vector JOIN chunk ON chunk.room = vector.room AND chunk.hash = vector.hash
+		JOIN unit ON unit.id = chunk.unit JOIN document ON document.id = unit.document
+		WHERE vector.room = document.room AND `+where+" LIMIT 4000", args...)
 }
 
 // merge makes the score of a unit what its text and its vectors say. A chunk that has no vector yet is judged by its text

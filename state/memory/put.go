@@ -1,47 +1,50 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"matrix-tui/state/clean"
+	"matrix-tui/state/sqlitefile"
 )
 
-// Put stores documents, in place of older versions of them. Only the units that differ are indexed again. It reports
-// whether anything has changed. A document without entries is removed. What was forgotten stays forgotten.
+const (
+	// MaxText bounds the text of a room, in bytes.
+	MaxText   = 32 << 20
+	maxChunks = 100_000
+	// The oldest conversations and tasks go when 9 of 10 parts are used.
+	nearlyFull = 0.9
+)
+
+// Put stores documents, in place of older versions of them. It reports whether anything has changed. A document without
+// entries is removed.
 func (x *Index) Put(ctx context.Context, docs ...Document) (changed bool, err error) {
-	return x.Learn(ctx, docs, nil)
+	n, err := x.put(ctx, "", docs)
+	return n > 0, err
 }
 
-// Learn is Put and AddLines in one transaction.
-func (x *Index) Learn(ctx context.Context, docs []Document, lines []Line) (changed bool, err error) {
-	err = x.inTx(ctx, func(tx *sql.Tx) error {
-		w := newWriter(ctx, tx)
-		for i := range docs {
-			did, err := w.put(&docs[i])
-			if err != nil {
-				return err
-			}
-			changed = changed || did
-		}
-		if err := w.addLines(lines); err != nil || !changed {
-			return err
-		}
-		return w.finish()
-	})
-	return changed, x.failed("store documents", err)
-}
-
-// Sync replaces all documents of a source but those that are kept, and returns how many have changed or are gone.
+// Sync replaces all documents of a source, and returns how many have changed or are gone.
 func (x *Index) Sync(ctx context.Context, source Source, docs []Document) (changed int, err error) {
-	err = x.inTx(ctx, func(tx *sql.Tx) error {
-		w := newWriter(ctx, tx)
-		known, err := texts(ctx, tx, "SELECT path FROM document WHERE source = ? AND origin = ''", source)
+	for i := range docs {
+		docs[i].Source = source
+	}
+	return x.put(ctx, source, docs)
+}
+
+func (x *Index) put(ctx context.Context, replace Source, docs []Document) (changed int, err error) {
+	err = x.write(ctx, "store documents", func(w *writer) error {
+		gone, err := texts(ctx, w.tx, "SELECT path FROM document WHERE room = ? AND source = ?", w.room, replace)
 		if err != nil {
 			return err
 		}
 		for _, doc := range docs {
-			doc.Source = source
 			did, err := w.put(&doc)
 			if err != nil {
 				return err
@@ -49,34 +52,40 @@ func (x *Index) Sync(ctx context.Context, source Source, docs []Document) (chang
 			if did {
 				changed++
 			}
-			known = slices.DeleteFunc(known, func(path string) bool { return path == doc.Path })
+			gone = slices.DeleteFunc(gone, func(path string) bool { return path == doc.Path })
 		}
-		for _, path := range known {
-			if _, err := w.put(&Document{Source: source, Path: path}); err != nil {
+		for _, path := range gone {
+			if _, err := w.put(&Document{Source: replace, Path: path}); err != nil {
 				return err
 			}
 			changed++
 		}
-		if changed == 0 {
-			return nil
-		}
-		return w.finish()
+		return nil
 	})
-	return changed, x.failed("store documents", err)
+	return changed, err
 }
 
-// writer changes the index in one transaction.
+// writer changes the memory of a room in one transaction.
 type writer struct {
-	ctx   context.Context
-	tx    *sql.Tx
-	stems *stemmer
-	text  strings.Builder
-	stmts map[string]*sql.Stmt
-	known *string // the model of the vectors
+	ctx           context.Context
+	tx            *sql.Tx
+	room          int64
+	stems         *stemmer
+	text          strings.Builder
+	stmts         map[string]*sql.Stmt
+	changed       bool
+	chunks, bytes int64 // that have come
 }
 
-func newWriter(ctx context.Context, tx *sql.Tx) *writer {
-	return &writer{ctx: ctx, tx: tx, stems: newStemmer(), stmts: map[string]*sql.Stmt{}}
+// write changes the memory of a room, or nothing.
+func (x *Index) write(ctx context.Context, what string, do func(*writer) error) error {
+	return x.failed(what, sqlitefile.InTx(ctx, x.db, func(tx *sql.Tx) error {
+		w := &writer{ctx: ctx, tx: tx, room: x.room, stems: newStemmer(), stmts: map[string]*sql.Stmt{}}
+		if err := do(w); err != nil || !w.changed {
+			return err
+		}
+		return w.finish(maxChunks, MaxText)
+	}))
 }
 
 // exec runs a statement that is prepared once; it is closed with the transaction.
@@ -98,4 +107,205 @@ func (w *writer) insert(statement string, args ...any) (id int64, err error) {
 		return 0, err
 	}
 	return res.LastInsertId()
+}
+
+// put stores one document.
+func (w *writer) put(doc *Document) (changed bool, err error) {
+	doc.Path = clean.Line(doc.Path, maxPath)
+	if doc.Weight <= 0 {
+		doc.Weight = 1
+	}
+	entries := tidy(doc.Entries)
+	hash := doc.hash(entries)
+	var id int64
+	var before []byte
+	err = w.tx.QueryRowContext(w.ctx, "SELECT id, hash FROM document WHERE room = ? AND source = ? AND path = ?",
+		w.room, doc.Source, doc.Path).Scan(&id, &before)
+	switch known := err == nil; {
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return false, err
+	case !known && len(entries) == 0, bytes.Equal(hash, before) && len(entries) > 0:
+		return false, nil
+	case known:
+		if _, err := w.exec("DELETE FROM document WHERE id = ?", id); err != nil {
+			return false, err
+		}
+		drop := func() error { return w.drop("unit.document = ?", id) }
+		if doc.Source.file() { // it changes with every task
+			err = w.quickly(drop)
+		} else {
+			err = drop()
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	w.changed = true
+	if len(entries) == 0 {
+		return true, nil
+	}
+	id, err = w.insert(`INSERT INTO document (room, source, path, kind, person, weight, hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, w.room, doc.Source, doc.Path, doc.Kind, doc.Person, doc.Weight, hash)
+	for _, part := range units(doc, entries) {
+		if err == nil {
+			err = w.addUnit(id, part)
+		}
+	}
+	return true, err
+}
+
+func (w *writer) addUnit(document int64, part unit) error {
+	size := 0
+	for _, e := range slices.Concat(part.chunks...) {
+		size += len(e.Speaker) + len(e.Text)
+	}
+	unit, err := w.insert("INSERT INTO unit (room, document, time, session, chunks, bytes) VALUES (?, ?, ?, ?, ?, ?)",
+		w.room, document, nanos(part.chunks[0][0].Time), part.session, len(part.chunks), size)
+	for _, entries := range part.chunks {
+		if err == nil {
+			err = w.addChunk(unit, entries)
+		}
+	}
+	w.chunks, w.bytes = w.chunks+int64(len(part.chunks)), w.bytes+int64(size)
+	return err
+}
+
+func (w *writer) addChunk(unit int64, entries []Entry) error {
+	chunk, err := w.insert("INSERT INTO chunk (room, unit, hash) VALUES (?, ?, ?)", w.room, unit, hashOf(textOf(entries)))
+	if err != nil {
+		return err
+	}
+	w.text.Reset()
+	for _, e := range entries {
+		if _, err := w.exec(`INSERT INTO entry (chunk, first, last, time, speaker, text, event) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			chunk, e.From, e.To, nanos(e.Time), e.Speaker, e.Text, e.Event); err != nil {
+			return err
+		}
+		w.index(e.Speaker)
+		w.index(e.Text)
+	}
+	_, err = w.exec("INSERT INTO words (rowid, stems) VALUES (?, ?)", chunk, w.text.String())
+	return err
+}
+
+// stemIn returns a stem as it is in the index: with the number of its room.
+func stemIn(room int64, stem string) string { return strconv.FormatInt(room, 10) + "x" + stem }
+
+// index adds the stems of a text to those of the chunk.
+func (w *writer) index(text string) {
+	var seen dateReader
+	words(text, func(word string) {
+		if day, ok := seen.day(word); ok {
+			w.text.WriteString(stemIn(w.room, day) + " ")
+		}
+		if !unindexed[word] {
+			w.text.WriteString(stemIn(w.room, w.stems.stem(word)) + " ")
+		}
+	})
+}
+
+// drop removes units of the room.
+func (w *writer) drop(which string, args ...any) error {
+	w.changed = true
+	which = "SELECT unit.id FROM unit WHERE unit.room = ? AND " + which
+	args = append([]any{w.room}, args...)
+	var chunks, size int64
+	if err := w.tx.QueryRowContext(w.ctx, "SELECT ifnull(sum(chunks), 0), ifnull(sum(bytes), 0) FROM unit WHERE id IN ("+
+		which+")", args...).Scan(&chunks, &size); err != nil {
+		return err
+	}
+	w.chunks, w.bytes = w.chunks-chunks, w.bytes-size
+	for _, statement := range []string{
+		"DELETE FROM words WHERE rowid IN (SELECT id FROM chunk WHERE unit IN (%s))",
+		"DELETE FROM entry WHERE chunk IN (SELECT id FROM chunk WHERE unit IN (%s))",
+		"DELETE FROM chunk WHERE unit IN (%s)",
+		"DELETE FROM unit WHERE id IN (%s)",
+	} {
+		if _, err := w.exec(fmt.Sprintf(statement, which), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quickly lets the words of what do removes stay in the file for a while: they are not forgotten, only cleared away.
+func (w *writer) quickly(do func() error) error {
+	const secure = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)"
+	_, err := w.exec(secure, 0)
+	if err == nil {
+		err = do()
+	}
+	if err == nil {
+		_, err = w.exec(secure, 1)
+	}
+	return err
+}
+
+// dropEmpty removes documents of which no unit is left.
+func (w *writer) dropEmpty() error {
+	_, err := w.exec("DELETE FROM document WHERE room = ? AND id NOT IN (SELECT document FROM unit WHERE room = ?)",
+		w.room, w.room)
+	return err
+}
+
+// finish counts what has changed, and keeps the bounds: the oldest conversations and tasks go, which the record has.
+func (w *writer) finish(mostChunks, mostBytes float64) error {
+	for {
+		var chunks, size float64
+		err := w.tx.QueryRowContext(w.ctx, `UPDATE room SET chunks = chunks + ?, bytes = bytes + ?, changed = ? WHERE id = ?
+			RETURNING chunks, bytes`, w.chunks, w.bytes, time.Now().UnixNano(), w.room).Scan(&chunks, &size)
+		if w.chunks, w.bytes = 0, 0; err != nil || chunks < nearlyFull*mostChunks && size < nearlyFull*mostBytes {
+			return err
+		}
+		err = w.quickly(func() error {
+			return w.drop(`unit.id IN (SELECT unit.id FROM unit JOIN document ON document.id = unit.document
+				WHERE unit.room = ? AND source IN (?, ?) ORDER BY unit.time, unit.id LIMIT 200)`,
+				w.room, SourceTranscript, SourceExecution)
+		})
+		switch {
+		case err != nil:
+			return err
+		case w.chunks < 0:
+			err = w.dropEmpty()
+		case chunks > mostChunks || size > mostBytes:
+			return ErrFull
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func texts(ctx context.Context, q querier, query string, args ...any) ([]string, error) {
+	return column[string](ctx, q, query, args...)
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// column reads the only column of a query.
+func column[T any](ctx context.Context, q querier, query string, args ...any) (all []T, err error) {
+	err = each(ctx, q, func(rows *sql.Rows) error {
+		var one T
+		err := rows.Scan(&one)
+		all = append(all, one)
+		return err
+	}, query, args...)
+	return all, err
+}
+
+// each calls do for each row of a query.
+func each(ctx context.Context, q querier, do func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("query: %w", err)
+	}
+	for err == nil && rows.Next() {
+		err = do(rows)
+	}
+	return errors.Join(err, rows.Err(), rows.Close())
 }

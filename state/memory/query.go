@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"slices"
 	"strings"
 	"time"
@@ -23,24 +24,30 @@ type Query struct {
 	Text    string    // of a person or an agent: there is no syntax in it
 	Max     int       // results, 1 to MaxHits; 0 is 5
 	Sources []Source  // only these; none: all
-	Kind    string    // only notes of this kind, or documents of this source; "" for all
+	Kind    string    // only documents of this kind or source; "" for all
+	Person  string    // only what is about this person or the whole room; "" for all
 	Min     float64   // only results with at least this score
 	Vector  Vector    // of Text; the zero value: only words count
 	Now     time.Time // what "yesterday" counts from; zero is now
 }
 
-// filtered reports whether only some sources count.
-func (q Query) filtered() bool { return len(q.Sources) > 0 || q.Kind != "" }
+// filtered reports whether only some documents count.
+func (q Query) filtered() bool { return len(q.Sources) > 0 || q.Kind != "" || q.Person != "" }
 
-// where is the condition for what a query may find.
-func (q Query) where() (where string, args []any) {
+// where is the condition for what a query may find, in the room.
+func (x *Index) where(q Query) (where string, args []any) {
+	where, args = " AND document.room = ?", []any{x.room}
 	if len(q.Sources) > 0 {
 		where += " AND source IN (" + marks(len(q.Sources)) + ")"
-		args = anys(q.Sources)
+		args = append(args, anys(q.Sources)...)
 	}
 	if q.Kind != "" {
-		where += " AND (source = ? OR source = '" + string(SourceNote) + "' AND origin = ?)"
+		where += " AND (source = ? OR kind = ?)"
 		args = append(args, q.Kind, q.Kind)
+	}
+	if q.Person != "" {
+		where += " AND person IN ('', ?)"
+		args = append(args, q.Person)
 	}
 	return where, args
 }
@@ -108,14 +115,16 @@ func (x *Index) terms(ctx context.Context, stems []string) (found []term, unknow
 }
 
 // docs returns in how many chunks a stem occurs. For a common stem it is an estimate: how long it takes to count them all
-// would depend on the size of the index.
+// would depend on the size of the room.
 func (x *Index) docs(ctx context.Context, stem string) (int, error) {
 	var n, reached, first, last int
-	err := x.db.QueryRowContext(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)", `"`+stem+`"`, counted).Scan(&n, &reached)
+	err := x.db.QueryRowContext(ctx, `SELECT count(*), ifnull(max(rowid), 0)
+		FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)`, `"`+stemIn(x.room, stem)+`"`, counted).Scan(&n, &reached)
 	if err != nil || n < counted {
 		return n, err
 	}
-	err = x.db.QueryRowContext(ctx, "SELECT ifnull((SELECT min(id) FROM chunk), 0), ifnull((SELECT max(id) FROM chunk), 0)").Scan(&first, &last)
+	err = x.db.QueryRowContext(ctx, `SELECT ifnull((SELECT min(id) FROM chunk WHERE room = ?1), 0),
+		ifnull((SELECT max(id) FROM chunk WHERE room = ?1), 0)`, x.room).Scan(&first, &last)
 	return int(float64(n) * float64(last-first+1) / float64(max(reached-first+1, 1))), err
 }
 
@@ -128,32 +137,29 @@ func (x *Index) similar(ctx context.Context, stem string) (term, error) {
 	if runes[0] < utf8.RuneSelf && len(runes) <= least || isDigit(stem) || len(runes) > maxWord {
 		return t, nil
 	}
-	head := string(runes[:min(len(runes), 3)])
-	rows, err := x.db.QueryContext(ctx, "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?", head, head+"\U0010FFFF", looked)
-	if err != nil {
-		return t, err
-	}
-	defer rows.Close()
+	head := stemIn(x.room, string(runes[:min(len(runes), 3)]))
 	type candidate struct {
 		stem  string
 		docs  int
 		order int
 	}
 	var all []candidate
-	for rows.Next() {
+	err := each(ctx, x.db, func(rows *sql.Rows) error {
 		var c candidate
 		if err := rows.Scan(&c.stem, &c.docs); err != nil {
-			return t, err
+			return err
 		}
+		c.stem = strings.TrimPrefix(c.stem, stemIn(x.room, ""))
 		if c.order = distance(runes, []rune(c.stem)); c.order >= 0 {
 			all = append(all, c)
 		}
-	}
+		return nil
+	}, "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?", head, head+"\U0010FFFF", looked)
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.order, b.order) })
 	for _, c := range all[:min(len(all), most)] {
 		t.stems, t.docs = append(t.stems, c.stem), t.docs+c.docs
 	}
-	return t, rows.Err()
+	return t, err
 }
 
 // distance says how far a word of the index is from a wanted one with the same beginning: the characters that one of

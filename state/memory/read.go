@@ -2,8 +2,10 @@ package memory
 
 import (
 	"context"
-	"errors"
-	"os"
+	"database/sql"
+	"encoding/hex"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,97 +13,129 @@ import (
 // Status is what `matrix-tui memory status` shows.
 type Status struct {
 	Room      string         `json:"room"`
-	File      string         `json:"file"`
-	Bytes     int64          `json:"bytes"` // with the WAL
+	Bytes     int64          `json:"bytes"` // of text
 	Documents int            `json:"documents"`
 	Chunks    int            `json:"chunks"`
 	Entries   int            `json:"entries"`
-	Forgotten int            `json:"forgotten"`
 	Sources   map[Source]int `json:"sources"` // entries
 	Changed   time.Time      `json:"changed"` // the last write; zero if there was none
 }
 
-// Status describes the index.
+// Status describes the memory of the room.
 func (x *Index) Status(ctx context.Context) (Status, error) {
-	s := Status{Room: x.room, File: x.path, Sources: map[Source]int{}}
+	s := Status{Room: x.name, Sources: map[Source]int{}}
 	var changed int64
-	err := x.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM document), (SELECT count(*) FROM chunk), (SELECT count(*) FROM entry),
-		(SELECT count(*) FROM forgotten), (SELECT ifnull(max(time), 0) FROM document)`).Scan(&s.Documents, &s.Chunks, &s.Entries, &s.Forgotten, &changed)
-	if err != nil {
-		return s, x.failed("read memory status", err)
+	err := x.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM document WHERE room = room.id), chunks, bytes, changed
+		FROM room WHERE id = ?`, x.room).Scan(&s.Documents, &s.Chunks, &s.Bytes, &changed)
+	if err == nil {
+		err = each(ctx, x.db, func(rows *sql.Rows) error {
+			var source Source
+			var n int
+			err := rows.Scan(&source, &n)
+			s.Sources[source], s.Entries = n, s.Entries+n
+			return err
+		}, `SELECT source, count(*) FROM document JOIN unit ON unit.document = document.id JOIN chunk ON chunk.unit = unit.id
+			JOIN entry ON entry.chunk = chunk.id WHERE document.room = ? GROUP BY source`, x.room)
 	}
 	s.Changed = timeOf(changed)
-	rows, err := x.db.QueryContext(ctx, "SELECT source, count(*) FROM entry JOIN document ON document.id = entry.document GROUP BY source")
-	if err != nil {
-		return s, x.failed("read memory status", err)
-	}
-	for rows.Next() {
-		var source Source
-		var n int
-		if err = rows.Scan(&source, &n); err != nil {
-			break
-		}
-		s.Sources[source] = n
-	}
-	for _, name := range []string{x.path, x.path + "-wal"} {
-		if info, err := os.Stat(name); err == nil {
-			s.Bytes += info.Size()
-		}
-	}
-	return s, x.failed("read memory status", errors.Join(err, rows.Err(), rows.Close()))
+	return s, x.failed("read memory status", err)
 }
 
 // Newest returns what was remembered last, the newest first, of these sources, or of all. Max is 1 to MaxHits.
-func (x *Index) Newest(ctx context.Context, most int, sources ...Source) ([]Hit, error) {
+func (x *Index) Newest(ctx context.Context, most int, sources ...Source) (hits []Hit, err error) {
 	most = max(1, min(most, MaxHits))
-	query, args := "SELECT id FROM unit", []any{}
-	if len(sources) > 0 {
-		query += " WHERE document IN (SELECT id FROM document WHERE source IN (?" + strings.Repeat(", ?", len(sources)-1) + "))"
-	}
-	for _, source := range sources {
-		args = append(args, source)
-	}
-	ids, err := numbers(ctx, x.db, query+" ORDER BY until DESC, id DESC LIMIT ?", append(args, most*8)...)
+	q := Query{Sources: sources}
+	where, args := x.where(q)
+	ids, err := column[int64](ctx, x.db, `SELECT unit.id FROM unit JOIN document ON document.id = unit.document
+		WHERE unit.room = document.room`+where+" ORDER BY unit.time DESC, unit.id DESC LIMIT ?", append(args, most)...)
 	if err != nil {
 		return nil, x.failed("list memory", err)
 	}
-	found, err := x.load(ctx, Query{Sources: sources}, ids)
-	if err != nil {
-		return nil, x.failed("list memory", err)
-	}
-	byTime(found)
-	var hits []Hit
+	found, err := x.load(ctx, q, ids)
+	slices.SortStableFunc(found, func(a, b foundUnit) int { return b.time.Compare(a.time) })
 	for _, u := range found {
 		for i := len(u.chunks) - 1; i >= 0 && len(hits) < most; i-- {
 			hits = append(hits, scored{foundUnit: u}.hit(i, 0))
 		}
 	}
-	return hits, nil
+	return hits, x.failed("list memory", err)
 }
 
 // Read returns the entries of a document that are on some lines, in their order: at most 1,000. It returns ErrNotFound if
 // there are none.
 func (x *Index) Read(ctx context.Context, path string, from, lines int) (entries []Entry, err error) {
-	rows, err := x.db.QueryContext(ctx, `SELECT first, last, time, speaker, text, event FROM entry WHERE document = (SELECT id FROM document WHERE path = ? LIMIT 1)
-		AND last >= ? AND first < ? ORDER BY first, entry.id LIMIT 1000`, path, from, from+max(lines, 1))
-	if err != nil {
-		return nil, x.failed("read memory", err)
+	err = each(ctx, x.db, func(rows *sql.Rows) error {
+		e, err := scanEntry(rows)
+		entries = append(entries, e)
+		return err
+	}, "SELECT "+entryColumns+` FROM unit JOIN chunk ON chunk.unit = unit.id JOIN entry ON entry.chunk = chunk.id
+		WHERE document = (SELECT id FROM document WHERE room = ? AND path = ? LIMIT 1)
+		AND last >= ? AND first < ? ORDER BY first, entry.id LIMIT 1000`, x.room, path, from, from+max(lines, 1))
+	if err == nil && len(entries) == 0 {
+		return nil, notFound("There is nothing on these lines of %q.", filepath.Base(path))
 	}
-	for rows.Next() {
-		var e Entry
-		var at int64
-		if err = rows.Scan(&e.From, &e.To, &at, &e.Speaker, &e.Text, &e.Event); err != nil {
-			break
+	return entries, x.failed("read memory", err)
+}
+
+// Entries returns the entries of a result, by its ID; none if there is no such result.
+func (x *Index) Entries(ctx context.Context, id string) (all []Entry, err error) {
+	key, err := hex.DecodeString(strings.TrimSpace(id))
+	if err != nil || len(key) != idBytes {
+		return nil, nil
+	}
+	err = each(ctx, x.db, func(rows *sql.Rows) error {
+		e, err := scanEntry(rows)
+		all = append(all, e)
+		return err
+	}, "SELECT "+entryColumns+` FROM chunk JOIN entry ON entry.chunk = chunk.id
+		WHERE room = ? AND substr(hash, 1, ?) = ? ORDER BY entry.id`, x.room, idBytes, key)
+	return all, x.failed("look up entry", err)
+}
+
+// Has reports whether there is a document.
+func (x *Index) Has(ctx context.Context, source Source, path string) (bool, error) {
+	found, err := texts(ctx, x.db, "SELECT path FROM document WHERE room = ? AND source = ? AND path = ?",
+		x.room, source, path)
+	return len(found) > 0, x.failed("look up document", err)
+}
+
+// Paths lists the documents of a source.
+func (x *Index) Paths(ctx context.Context, source Source) (map[string]bool, error) {
+	paths, err := texts(ctx, x.db, "SELECT path FROM document WHERE room = ? AND source = ?", x.room, source)
+	all := map[string]bool{}
+	for _, path := range paths {
+		all[path] = true
+	}
+	return all, x.failed("list documents", err)
+}
+
+// maxGiven bounds what is known of the results that the sessions of a room were given: the oldest are dropped.
+const maxGiven = 2000
+
+// Give records that a session of the agent has been given results, by their IDs.
+func (x *Index) Give(ctx context.Context, session string, ids []string) error {
+	if len(ids) == 0 || session == "" {
+		return nil
+	}
+	return x.write(ctx, "note what was given", func(w *writer) error {
+		for _, id := range ids {
+			if _, err := w.exec("INSERT INTO given (room, session, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+				w.room, session, id); err != nil {
+				return err
+			}
 		}
-		if e.Time = timeOf(at); !x.hidden.has(e) {
-			entries = append(entries, e)
-		}
+		_, err := w.exec(`DELETE FROM given WHERE room = ?1 AND id <=
+			(SELECT id FROM given WHERE room = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, w.room, maxGiven)
+		return err
+	})
+}
+
+// Given returns the IDs of the results that a session was given.
+func (x *Index) Given(ctx context.Context, session string) (map[string]bool, error) {
+	ids, err := texts(ctx, x.db, "SELECT key FROM given WHERE room = ? AND session = ?", x.room, session)
+	all := map[string]bool{}
+	for _, id := range ids {
+		all[id] = true
 	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, x.failed("read memory", err)
-	}
-	if len(entries) == 0 {
-		return nil, notFound("There is nothing on these lines of %q.", path)
-	}
-	return entries, nil
+	return all, x.failed("read what was given", err)
 }

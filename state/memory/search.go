@@ -2,8 +2,7 @@ package memory
 
 import (
 	"context"
-	"database/sql"
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +66,7 @@ func (x *Index) search(ctx context.Context, q Query) ([]Hit, error) {
 		}
 	}
 	var chunks int
-	if err := x.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'chunks'").Scan(&chunks); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := x.db.QueryRowContext(ctx, "SELECT chunks FROM room WHERE id = ?", x.room).Scan(&chunks); err != nil {
 		return nil, err
 	}
 	r := newRanker(terms, unknown, chunks, when, q.Now)
@@ -83,7 +82,7 @@ func (x *Index) candidates(ctx context.Context, q Query, terms []term, when []sp
 	}
 	var ids []int64
 	add := func(query string, args ...any) error {
-		more, err := numbers(ctx, x.db, query, args...)
+		more, err := column[int64](ctx, x.db, query, args...)
 		for _, id := range more {
 			if !slices.Contains(ids, id) {
 				ids = append(ids, id)
@@ -91,21 +90,22 @@ func (x *Index) candidates(ctx context.Context, q Query, terms []term, when []sp
 		}
 		return err
 	}
+	const found = `SELECT unit FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY %s LIMIT ?) AS found
+		CROSS JOIN chunk ON chunk.id = found.rowid WHERE room = ?` // in this order
+	best, newest := fmt.Sprintf(found, "rank"), fmt.Sprintf(found, "rowid DESC")
 	rare, common := byCost(terms)
-	const best = "SELECT unit FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?) AS found JOIN chunk ON chunk.id = found.rowid"
-	const newest = "SELECT unit FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?) AS found JOIN chunk ON chunk.id = found.rowid"
 	if len(rare) > 0 {
-		if err := add(best, match(rare, " OR "), limit); err != nil {
+		if err := add(best, x.match(rare, " OR "), limit, x.room); err != nil {
 			return nil, err
 		}
 	}
 	if len(common) > 1 {
-		if err := add(newest, match(common[:min(len(common), 4)], " AND "), limit/2); err != nil {
+		if err := add(newest, x.match(common[:min(len(common), 4)], " AND "), limit/2, x.room); err != nil {
 			return nil, err
 		}
 	}
 	if len(common) > 0 && len(ids) < limit/2 {
-		if err := add(newest, match(common[:1], ""), limit/2); err != nil {
+		if err := add(newest, x.match(common[:1], ""), limit/2, x.room); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +114,8 @@ func (x *Index) candidates(ctx context.Context, q Query, terms []term, when []sp
 		if !ok {
 			continue
 		}
-		if err := add("SELECT id FROM unit WHERE time >= ? AND time < ? ORDER BY time LIMIT 40", nanos(from), nanos(to)); err != nil {
+		if err := add("SELECT id FROM unit WHERE room = ? AND time >= ? AND time < ? ORDER BY time LIMIT 40",
+			x.room, nanos(from), nanos(to)); err != nil {
 			return nil, err
 		}
 	}
@@ -133,12 +134,12 @@ func byCost(terms []term) (rare, common []term) {
 }
 
 // match is a query for FTS5. Stems consist of letters and digits only, and are quoted.
-func match(terms []term, operator string) string {
+func (x *Index) match(terms []term, operator string) string {
 	var all []string
 	for _, t := range terms {
 		var alternatives []string
 		for _, stem := range t.stems {
-			alternatives = append(alternatives, `"`+strings.ReplaceAll(stem, `"`, `""`)+`"`)
+			alternatives = append(alternatives, `"`+stemIn(x.room, stem)+`"`)
 		}
 		all = append(all, "("+strings.Join(alternatives, " OR ")+")")
 	}

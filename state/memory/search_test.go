@@ -50,8 +50,7 @@ func TestCrowdsAndDuplicates(t *testing.T) {
 		lines = append(lines, fmt.Sprintf(`{"name":"ann","content":"otter number %d %s","time":"2026-01-02T10:%02d:00Z"}`, i, writerOf(uint64(i))(30), i))
 	}
 	lines = append(lines, `{"name":"bob","content":"an otter in May","time":"2026-05-02T10:00:00Z"}`, `{"name":"bob","content":"an otter in June","time":"2026-06-02T10:00:00Z"}`)
-	_, err := x.Import(t.Context(), "a", strings.NewReader(strings.Join(lines, "\n")), strings.TrimSpace)
-	must(t, err)
+	imported(t, x, "a", strings.Join(lines, "\n"))
 	hits, err := x.Search(t.Context(), Query{Text: "otter", Max: 3})
 	must(t, err)
 	months := map[time.Month]bool{}

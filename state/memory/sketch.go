@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"context"
+	"database/sql"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -8,13 +10,12 @@ import (
 
 // A sketch is a bit for each dimension of a vector: whether it is positive. The number of bits in which two sketches
 // differ grows with the angle between their vectors, and takes a hundredth of the time to find.
-const (
-	sketchWords = Dimensions / 64
-	sketchBytes = Dimensions / 8
-	perBlock    = 120 // sketches in a row of the table: they fit on a page
-)
+type sketch [sketchBytes / 8]uint64
 
-type sketch [sketchWords]uint64
+const (
+	sketchBytes = Dimensions / 8
+	sketchRow   = hashBytes + sketchBytes
+)
 
 func sketchOf(value []byte) (s sketch) {
 	for i, v := range value {
@@ -25,23 +26,34 @@ func sketchOf(value []byte) (s sketch) {
 	return s
 }
 
-func (s sketch) bytes() []byte {
-	out := make([]byte, 0, sketchBytes)
+func (s sketch) append(to []byte) []byte {
 	for _, word := range s {
-		out = binary.LittleEndian.AppendUint64(out, word)
+		to = binary.LittleEndian.AppendUint64(to, word)
 	}
-	return out
+	return to
 }
 
-// distance is the number of bits in which a stored sketch differs; false if there is none.
-func (s sketch) distance(stored []byte) (n int, ok bool) {
-	any := uint64(0)
+// distance is the number of bits in which a stored sketch differs.
+func (s sketch) distance(stored []byte) (n int) {
 	for i, word := range s {
-		other := binary.LittleEndian.Uint64(stored[8*i:])
-		any |= other
-		n += bits.OnesCount64(word ^ other)
+		n += bits.OnesCount64(word ^ binary.LittleEndian.Uint64(stored[8*i:]))
 	}
-	return n, any != 0
+	return n
+}
+
+// sketch writes the sketches of all vectors of the room.
+func (w *writer) sketch() error {
+	signs := []byte{}
+	err := each(w.ctx, w.tx, func(rows *sql.Rows) error {
+		var hash, value sql.RawBytes
+		err := rows.Scan(&hash, &value)
+		signs = sketchOf(value).append(append(signs, hash...))
+		return err
+	}, "SELECT hash, value FROM vector WHERE room = ? AND value <> x''", w.room)
+	if err == nil {
+		_, err = w.exec("INSERT OR REPLACE INTO sketch (room, signs) VALUES (?, ?)", w.room, signs)
+	}
+	return err
 }
 
 // Texts that have nothing to do with each other are at some distance that depends on the model and the room: what is not
@@ -51,49 +63,37 @@ const (
 	usualCount      = 20
 )
 
-// closest keeps the vectors with the smallest distances.
-type closest struct {
-	most      int
-	all       []distant
-	limit     int // greater distances do not count
-	within    int // how many are within the limit
-	histogram [Dimensions + 1]int
+// sketched returns the hashes of the vectors with the nearest sketches, about most of them, and what is no similarity.
+func (x *Index) sketched(ctx context.Context, wanted sketch, most int) (hashes [][]byte, floor float64, err error) {
+	err = each(ctx, x.db, func(rows *sql.Rows) error {
+		var signs sql.RawBytes
+		err := rows.Scan(&signs)
+		hashes, floor = wanted.nearest(signs, most)
+		return err
+	}, "SELECT signs FROM sketch WHERE room = ?", x.room)
+	return hashes, floor, err
 }
 
-type distant struct {
-	id       int64
-	distance int
-}
-
-func newClosest(most int) *closest { return &closest{most: most, limit: Dimensions} }
-
-func (c *closest) add(id int64, distance int) {
-	c.histogram[distance]++
-	if distance > c.limit {
-		return
+// nearest returns at most twice as many as wanted: many may be equally far away.
+func (s sketch) nearest(signs []byte, most int) (hashes [][]byte, floor float64) {
+	distances := make([]int, len(signs)/sketchRow)
+	var counts [Dimensions + 1]int
+	for i := range distances {
+		distances[i] = s.distance(signs[i*sketchRow+hashBytes:])
+		counts[distances[i]]++
 	}
-	c.all = append(c.all, distant{id, distance})
-	for c.within++; c.within-c.histogram[c.limit] >= c.most; c.limit-- {
-		c.within -= c.histogram[c.limit]
+	limit := 0
+	for within := counts[0]; within < most && limit < Dimensions; within += counts[limit] {
+		limit++
 	}
-}
-
-// ids returns the vectors within the limit, at most twice as many as wanted: many may be equally far away.
-func (c *closest) ids() (ids []int64) {
-	for _, one := range c.all {
-		if one.distance <= c.limit && len(ids) < 2*c.most {
-			ids = append(ids, one.id)
+	for i, distance := range distances {
+		if distance <= limit && len(hashes) < 2*most {
+			hashes = append(hashes, append([]byte(nil), signs[i*sketchRow:i*sketchRow+hashBytes]...))
 		}
 	}
-	return ids
-}
-
-// average returns the average similarity, which is that of texts that have nothing to do with each other.
-func (c *closest) average() float64 {
-	sum, count := usualSimilarity*usualCount, usualCount
-	for distance, n := range c.histogram {
+	sum := usualSimilarity * usualCount
+	for distance, n := range counts {
 		sum += float64(n) * math.Cos(math.Pi*float64(distance)/Dimensions)
-		count += n
 	}
-	return min(max(sum/float64(count), 0), 0.95)
+	return hashes, min(max(sum/float64(usualCount+len(distances)), 0), 0.95)
 }

@@ -1,15 +1,16 @@
 package memory
 
 import (
-	"crypto/sha256"
+	"context"
+	"database/sql"
+	"fmt"
 	"math"
 )
 
 // Dimensions is the length of the vectors that an index keeps.
 const Dimensions = 256
 
-// maxVectors is how many chunks of a room have vectors: the newest. One takes about 410 bytes in the index, so that all
-// of them take a quarter of MaxIndex.
+// maxVectors is how many chunks of a room have vectors: the newest.
 const maxVectors = 40_000
 
 // Vector is the embedding of a text: where it is in the space of a model. The zero value is none.
@@ -18,32 +19,119 @@ type Vector struct {
 	Values []float32 // Dimensions of them; their length as a vector does not count
 }
 
-// noVector is the vector of a chunk whose text the model refuses.
-const noVector = 0
+// Unembedded is the text of a chunk that has no vector yet.
+type Unembedded struct {
+	Text string
+	hash []byte
+}
 
-// vectorSchema is what embeddings need. An index that is older gets it when it is opened. Vectors can be fetched again, so
-// nothing of this is ever salvaged.
-const vectorSchema = `
-CREATE TABLE IF NOT EXISTS vector (
-	id    INTEGER PRIMARY KEY,
-	hash  BLOB NOT NULL UNIQUE, -- of model and text; longer than the hash of an entry, so that a salvage can tell them apart
-	value BLOB NOT NULL         -- a signed byte for each dimension
-);
+// Unembedded returns texts of chunks without a vector of a model, the newest first and at most n. Vectors of another model
+// are dropped. It returns none if the newest chunks have their vectors.
+func (x *Index) Unembedded(ctx context.Context, model string, n int) (all []Unembedded, err error) {
+	err = x.write(ctx, "find texts without vectors", func(w *writer) error {
+		all, err = w.unembedded(model, n, maxVectors)
+		return err
+	})
+	return all, err
+}
 
--- The chunks that have a vector, and those of which the model makes none (0). Chunks with the same text share one.
-CREATE TABLE IF NOT EXISTS embedded (
-	chunk  INTEGER PRIMARY KEY,
-	vector INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS embedded_vector ON embedded (vector);
-CREATE TRIGGER IF NOT EXISTS chunk_gone AFTER DELETE ON chunk BEGIN DELETE FROM embedded WHERE chunk = old.id; END;
+// unembedded is Unembedded for the newest chunks: most says how many.
+func (w *writer) unembedded(model string, n, most int) (all []Unembedded, err error) {
+	if now, err := modelOf(w.ctx, w.tx, w.room); err != nil {
+		return nil, err
+	} else if now != model {
+		_, err := w.exec("DELETE FROM vector WHERE room = ?", w.room)
+		if err == nil {
+			_, err = w.exec("UPDATE room SET model = ? WHERE id = ?", model, w.room)
+		}
+		if err == nil {
+			err = w.sketch()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	chunks, err := column[int64](w.ctx, w.tx, `SELECT max(id) FROM chunk WHERE room = ?1
+		AND id > ifnull((SELECT id FROM chunk WHERE room = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2), 0)
+		AND NOT EXISTS (SELECT 1 FROM vector WHERE room = ?1 AND vector.hash = chunk.hash)
+		GROUP BY hash ORDER BY 1 DESC LIMIT ?3`, w.room, most, n)
+	for _, chunk := range chunks {
+		var entries []Entry
+		failed := each(w.ctx, w.tx, func(rows *sql.Rows) error {
+			e, err := scanEntry(rows)
+			entries = append(entries, e)
+			return err
+		}, "SELECT "+entryColumns+" FROM entry WHERE chunk = ? ORDER BY id", chunk)
+		if failed != nil {
+			return nil, failed
+		}
+		text := textOf(entries)
+		all = append(all, Unembedded{text, hashOf(text)})
+	}
+	return all, err
+}
 
--- The sketches of the vectors block * 120 to block * 120 + 119.
-CREATE TABLE IF NOT EXISTS sketch (
-	block INTEGER PRIMARY KEY,
-	signs BLOB NOT NULL
-);
-`
+// Embed stores the vectors of texts that Unembedded has returned, in the same order. It ignores those that have gone or
+// changed since then. It returns an error if there are not as many vectors, or if one of them is of another length.
+func (x *Index) Embed(ctx context.Context, model string, of []Unembedded, vectors [][]float32) error {
+	if len(vectors) != len(of) {
+		return fmt.Errorf("store vectors: there are %d for %d texts", len(vectors), len(of))
+	}
+	values := make([][]byte, len(of))
+	for i, vector := range vectors {
+		if values[i] = quantize(vector); values[i] == nil {
+			return fmt.Errorf("store vectors: one of %d dimensions, or without a direction", len(vector))
+		}
+	}
+	return x.write(ctx, "store vectors", func(w *writer) error { return w.embed(model, of, values) })
+}
+
+// Refuse notes that a model makes no vector of texts that Unembedded has returned: it does not return them again.
+func (x *Index) Refuse(ctx context.Context, model string, of []Unembedded) error {
+	none := make([][]byte, len(of))
+	for i := range none {
+		none[i] = []byte{}
+	}
+	return x.write(ctx, "note texts without vectors", func(w *writer) error { return w.embed(model, of, none) })
+}
+
+func (w *writer) embed(model string, of []Unembedded, values [][]byte) error {
+	if now, err := modelOf(w.ctx, w.tx, w.room); err != nil || now != model {
+		return err
+	}
+	for i, one := range of {
+		if _, err := w.exec(`INSERT OR REPLACE INTO vector (room, hash, value) SELECT ?1, ?2, ?3
+			WHERE EXISTS (SELECT 1 FROM chunk WHERE room = ?1 AND hash = ?2)`, w.room, one.hash, values[i]); err != nil {
+			return err
+		}
+	}
+	return w.sketch()
+}
+
+// DropUnused drops the vectors of texts that are no longer there. Until then, a text that comes back needs no new one.
+func (x *Index) DropUnused(ctx context.Context) error {
+	return x.write(ctx, "drop vectors", func(w *writer) error { return w.dropUnused(maxVectors) })
+}
+
+func (w *writer) dropUnused(most int) error {
+	res, err := w.exec(`DELETE FROM vector WHERE room = ?1 AND hash NOT IN
+		(SELECT hash FROM chunk WHERE room = ?1 ORDER BY id DESC LIMIT ?2)`, w.room, most)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	return w.sketch()
+}
+
+func modelOf(ctx context.Context, q querier, room int64) (string, error) {
+	all, err := texts(ctx, q, "SELECT model FROM room WHERE id = ?", room)
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	return all[0], nil
+}
 
 // quantize returns a vector as it is stored: a signed byte for each dimension, the largest of which is 127. It returns nil
 // if the vector has another length, or no direction.
@@ -76,12 +164,6 @@ func cosine(a, b []byte) float64 {
 		dot, ofA, ofB = dot+x*y, ofA+x*x, ofB+y*y
 	}
 	return float64(dot) / math.Sqrt(max(float64(ofA)*float64(ofB), 1))
-}
-
-// vectorHash identifies the vector of a text.
-func vectorHash(model, text string) []byte {
-	sum := sha256.Sum256([]byte(model + "\x00" + text))
-	return sum[:20]
 }
 
 // Tokens estimates how many tokens a model needs for a text.

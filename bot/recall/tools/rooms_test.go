@@ -38,7 +38,7 @@ func open(t testing.TB) *rooms {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
-	r := &rooms{dir: dir, memory: recall.New(dir, store, zerolog.Nop(), "the-bots-own-key"), dirs: map[string]string{}}
+	r := &rooms{dir: dir, memory: recall.New(dir, store, journal, zerolog.Nop(), "the-bots-own-key"), dirs: map[string]string{}}
 	r.door = gateway.New(gateway.Config{Dir: t.TempDir(), Upstream: &url.URL{}, Log: zerolog.Nop()})
 	r.door.Mount("/memory", Handler(r.memory, zerolog.Nop()))
 	t.Cleanup(func() {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,28 +21,29 @@ func TestTools(t *testing.T) {
 	session := r.connect(t, den)
 
 	list, err := session.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "memory_get" || list.Tools[1].Name != "memory_search" {
+	if err != nil || len(list.Tools) != 4 || list.Tools[0].Name != "memory_add" || list.Tools[3].Name != "memory_search" {
 		t.Fatalf("tools: %+v, %v", list, err)
 	}
 	if c := session.InitializeResult().Capabilities; c.Tools == nil || c.Prompts != nil || c.Resources != nil {
 		t.Errorf("capabilities %+v: the CLI would ask for more than the tools", c)
 	}
 	found, failed := call(t, session, "memory_search", m{"query": "which database is backed up?"})
-	if failed || !strings.HasPrefix(found, notes+"- ") || !strings.Contains(found, "answer/x1:1 (2026-03-01, score ") || !strings.Contains(found, "A: production") {
+	if failed || !strings.HasPrefix(found, notes+"- ") || !strings.Contains(found, ":1 (2026-03-01, score ") || !strings.Contains(found, "A: production") {
 		t.Errorf("found %v %s", failed, found)
 	}
+	answer := regexp.MustCompile(`answer/\w+`).FindString(found)
 	found, failed = call(t, session, "memory_search", m{"query": "pelican", "maxResults": 1, "minScore": 0.01})
 	if failed || strings.Count(found, "\n") != 2 || !strings.Contains(found, "pelican") {
 		t.Errorf("found %v %s", failed, found)
 	}
-	read, failed := call(t, session, "memory_get", m{"path": "answer/x1", "from": 1, "lines": 3})
+	read, failed := call(t, session, "memory_get", m{"path": answer, "from": 1, "lines": 3})
 	if failed || !strings.Contains(read, "[2026-03-01, ]\n1: Q: Which database? | A: production") {
 		t.Errorf("read %v %s", failed, read)
 	}
 
 	// Another room knows nothing of it, and no argument changes the room.
 	other := r.connect(t, shed)
-	for tool, args := range map[string]m{"memory_search": {"query": "pelican"}, "memory_get": {"path": "answer/x1"}} {
+	for tool, args := range map[string]m{"memory_search": {"query": "pelican"}, "memory_get": {"path": answer}} {
 		if text, _ := call(t, other, tool, args); strings.Contains(text, "pelican") || strings.Contains(text, "production") {
 			t.Errorf("another room: %s", text)
 		}
@@ -52,7 +54,7 @@ func TestTools(t *testing.T) {
 	}
 
 	// What is forgotten is not found, nor read.
-	if _, err := r.memory.Command(t.Context(), den, "$f", "forget pelican"); err != nil {
+	if n, err := r.memory.Forget(t.Context(), den, nil, []string{"pelican"}); err != nil || n == 0 {
 		t.Fatal(err)
 	}
 	if found, _ = call(t, session, "memory_search", m{"query": "harbour code word pelican"}); strings.Contains(found, "pelican") {

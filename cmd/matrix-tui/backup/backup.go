@@ -174,9 +174,6 @@ func (b *backup) fill(ctx context.Context, to *packer, tmp string) error {
 			return err
 		}
 	}
-	if err := b.packMemory(ctx, to, tmp); err != nil {
-		return err
-	}
 	paths, err := stateFiles(b.dir)
 	if err != nil {
 		return fmt.Errorf("list the state folder: %w", err)

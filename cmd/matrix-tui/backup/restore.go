@@ -20,6 +20,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
 )
 
 func Restore(ctx context.Context, a *cli.App, args []string) error {
@@ -145,7 +146,7 @@ func (r *restore) all(ctx context.Context) (err error) {
 	if err := r.podmanPart(ctx); err != nil { // before the state: a second try finds the folder as it was
 		return err
 	}
-	if err := r.moveAside(held); err != nil {
+	if err := errors.Join(r.moveAside(held), memory.Delete(ctx, r.dir)); err != nil {
 		return err
 	}
 	return moveIn(tmp, r.dir)

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/rs/zerolog"
-
+	"matrix-tui/bot/recall"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/state"
 	"matrix-tui/state/memory"
 )
 
@@ -27,13 +27,9 @@ func memoryImport(ctx context.Context, m *memoryCall) error {
 		Messages int    `json:"messages"`
 	}
 	all := []imported{}
-	recall, err := OpenMemory(ctx, m.cfg, nil, zerolog.Nop())
-	if err != nil {
-		return err
-	}
-	err = m.with(ctx, room, func(x *memory.Index) error {
+	err = m.record(ctx, func(memories *recall.Memory, _ *state.Journal) error {
 		for _, name := range m.given {
-			n, err := importFile(ctx, x, name, recall.Clean)
+			n, err := importFile(ctx, memories, room, name)
 			if err != nil {
 				return err
 			}
@@ -51,7 +47,7 @@ func memoryImport(ctx context.Context, m *memoryCall) error {
 }
 
 // importFile imports a file completely, or not at all, without secrets.
-func importFile(ctx context.Context, x *memory.Index, name string, clean func(string) string) (int, error) {
+func importFile(ctx context.Context, memories *recall.Memory, room, name string) (int, error) {
 	origin, err := filepath.Abs(name)
 	if err != nil {
 		return 0, err
@@ -61,7 +57,7 @@ func importFile(ctx context.Context, x *memory.Index, name string, clean func(st
 		return 0, fmt.Errorf("import %s: %w", name, settings.Reason(err))
 	}
 	defer file.Close()
-	n, err := x.Import(ctx, origin, file, clean)
+	n, err := memories.Import(ctx, room, origin, file)
 	if errors.Is(err, memory.ErrImport) {
 		return 0, fmt.Errorf("nothing was imported from this file: %w", err)
 	}

@@ -6,10 +6,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/recall"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/rooms"
 	"matrix-tui/cmd/matrix-tui/settings"
@@ -35,19 +40,18 @@ var memoryActions = []memoryAction{
 
 // memoryCall is a call of `matrix-tui memory` with its flags.
 type memoryCall struct {
-	app       *cli.App
-	cfg       *settings.Config
-	dir       string // STATE_DIR
-	room      string
-	query     string
-	text      string
-	kind      string
-	scope     string
-	workspace string
-	n         int
-	least     float64
-	json      bool
-	given     []string // arguments
+	app   *cli.App
+	cfg   *settings.Config
+	dir   string // STATE_DIR
+	room  string
+	query string
+	text  string
+	kind  string
+	scope string
+	n     int
+	least float64
+	json  bool
+	given []string // arguments
 }
 
 // Command shows and changes what the rooms remember. It needs STATE_DIR only; the bot may be running.
@@ -102,9 +106,6 @@ func memoryFlags(a *cli.App, action memoryAction, args []string) (*memoryCall, e
 	}
 	if has("add", "forget") {
 		flags.StringVar(&m.text, "text", "", "the text, instead of an argument")
-	}
-	if has("reindex") {
-		flags.StringVar(&m.workspace, "workspace", "", "also read MEMORY.md, memory/*.md, context.md and status.md in this `folder`")
 	}
 	given, err := a.ParseAll(flags, args, action.argument)
 	if err != nil {
@@ -165,7 +166,7 @@ func (m *memoryCall) lines() ([]rooms.RoomLine, error) {
 		return nil, err
 	}
 	lines := rooms.JoinRooms(store, nil, false)
-	indexed, err := memory.Rooms(m.dir)
+	indexed, err := memory.Rooms(context.Background(), m.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -178,25 +179,52 @@ func (m *memoryCall) lines() ([]rooms.RoomLine, error) {
 }
 
 // indexed returns the chosen room, or all that have an index.
-func (m *memoryCall) indexed() ([]string, error) {
+func (m *memoryCall) indexed(ctx context.Context) ([]string, error) {
 	if m.room == "" {
-		return memory.Rooms(m.dir)
+		return memory.Rooms(ctx, m.dir)
 	}
 	room, err := m.chosen()
 	return []string{room}, err
 }
 
-// with opens the index of a room and closes it.
+// with opens the index of a room, fills one that is new, and closes it.
 func (m *memoryCall) with(ctx context.Context, room string, do func(*memory.Index) error) (err error) {
 	x, err := memory.Open(ctx, m.dir, room)
 	if err != nil {
 		return err
 	}
 	defer cli.Closing(&err, x.Close)
-	if saved := x.Salvaged(); saved != nil {
-		fmt.Fprintf(m.app.Stderr, "matrix-tui: the memory of %s was damaged: %d imported or added entries were saved, and the damaged file is %s\n", clean.Short(room, 80), saved.Entries, saved.From)
+	if x.Unfilled() {
+		fill := func(memories *recall.Memory, _ *state.Journal) error { return memories.Fill(ctx, x) }
+		if err := m.record(ctx, fill); err != nil {
+			return err
+		}
 	}
 	return do(x)
+}
+
+// knows reports whether there is something to search in a room: a record, if the index is gone.
+func (m *memoryCall) knows(room string) bool {
+	_, err := os.Stat(filepath.Join(m.dir, "journal.db"))
+	return err == nil || memory.Exists(m.dir, room)
+}
+
+// record opens what the rooms remember. The bot may be running.
+func (m *memoryCall) record(ctx context.Context, do func(*recall.Memory, *state.Journal) error) (err error) {
+	store, err := state.ReadStore(m.dir)
+	if err != nil {
+		return err
+	}
+	journal, err := state.JoinJournal(ctx, filepath.Join(m.dir, "journal.db"))
+	if err != nil {
+		return err
+	}
+	defer cli.Closing(&err, journal.Close)
+	memories, err := OpenMemory(ctx, m.cfg, store, journal, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	return do(memories, journal)
 }
 
 // print prints a value as JSON.

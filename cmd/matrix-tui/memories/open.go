@@ -16,7 +16,7 @@ import (
 )
 
 // OpenMemory returns what keeps what the rooms have learned. No secret of the bot gets into it.
-func OpenMemory(ctx context.Context, cfg *settings.Config, store *state.Store, log zerolog.Logger) (*recall.Memory, error) {
+func OpenMemory(ctx context.Context, cfg *settings.Config, store *state.Store, journal *state.Journal, log zerolog.Logger) (*recall.Memory, error) {
 	var secrets []string
 	for _, secret := range []settings.Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, cli.LoadLogin(cfg).Token} {
 		secrets = append(secrets, secret.Reveal())
@@ -26,7 +26,7 @@ func OpenMemory(ctx context.Context, cfg *settings.Config, store *state.Store, l
 		written := strings.TrimSpace(string(key))
 		secrets = append(secrets, written, strings.Join(strings.Fields(written), ""))
 	}
-	m := recall.New(string(cfg.StateDir), store, log, secrets...)
+	m := recall.New(string(cfg.StateDir), store, journal, log, secrets...)
 	if cfg.Embeddings != settings.GeminiEmbeddings || !cfg.GeminiKey.Set() { // `memory search` needs no key
 		return m, nil
 	}

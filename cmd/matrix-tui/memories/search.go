@@ -13,8 +13,10 @@ import (
 
 	"matrix-tui/bot/recall"
 	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/sentence"
 )
 
 // memoryHit is a result as `search -json` prints it.
@@ -50,20 +52,23 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 		}
 		rooms = []string{room}
 	case "all":
-		if rooms, err = memory.Rooms(m.dir); err != nil {
+		if rooms, err = memory.Rooms(ctx, m.dir); err != nil {
 			return err
 		}
 	default:
 		return &cli.UsageError{Text: fmt.Sprintf("-scope is %q; expected room or all", clean.Short(m.scope, 80))}
 	}
-	memories, err := OpenMemory(ctx, m.cfg, nil, zerolog.Nop())
+	memories, err := OpenMemory(ctx, m.cfg, nil, nil, zerolog.Nop())
 	if err != nil {
 		return err
+	}
+	if kind, ok := recall.KindOf(m.kind); ok {
+		m.kind = string(kind)
 	}
 	vector := memories.Vector(ctx, vectorTime, m.room, query)
 	hits := []memoryHit{}
 	for _, room := range rooms {
-		if !memory.Exists(m.dir, room) {
+		if !m.knows(room) {
 			continue
 		}
 		err := m.with(ctx, room, func(x *memory.Index) error {
@@ -124,22 +129,21 @@ func memoryAdd(ctx context.Context, m *memoryCall) error {
 	if m.scope != "room" && m.scope != "chat" {
 		return &cli.UsageError{Text: fmt.Sprintf("-scope is %q; expected room: a note belongs to one", clean.Short(m.scope, 80))}
 	}
-	memories, err := OpenMemory(ctx, m.cfg, nil, zerolog.Nop())
-	if err != nil {
-		return err
+	kind, ok := recall.KindOf(cmp.Or(m.kind, "fact"))
+	if !ok {
+		return &cli.UsageError{Text: fmt.Sprintf("-kind is %q; expected fact, preference or decision", clean.Short(m.kind, 80))}
 	}
-	kind := cmp.Or(m.kind, "fact")
-	return m.with(ctx, room, func(x *memory.Index) error {
-		added, err := memories.Note(ctx, x, "", kind, text)
+	return m.record(ctx, func(memories *recall.Memory, _ *state.Journal) error {
+		added, err := memories.Add(ctx, state.Note{Room: room, Kind: kind, Text: text})
 		switch {
 		case errors.Is(err, recall.ErrNotKept):
 			return fmt.Errorf("nothing was added: the text looks like a secret, or like instructions for the agent: %w", err)
 		case err != nil:
 			return err
 		case m.json:
-			return m.print(map[string]any{"added": added, "kind": kind})
+			return m.print(map[string]any{"added": added, "kind": cmp.Or(m.kind, "fact")})
 		case added:
-			fmt.Fprintf(m.app.Stdout, "Added as a %s. After the room's next task it is also in MEMORY.md there.\n", kind)
+			fmt.Fprintf(m.app.Stdout, "Added as a %s. After the room's next task it is also in MEMORY.md there.\n", cmp.Or(m.kind, "fact"))
 		default:
 			fmt.Fprintln(m.app.Stdout, "This is remembered already.")
 		}
@@ -147,6 +151,8 @@ func memoryAdd(ctx context.Context, m *memoryCall) error {
 	})
 }
 
+// memoryForget removes something from the record and the index. The bot's state.json, transcripts and containers are its own:
+// only `!memory forget` in the room reaches them.
 func memoryForget(ctx context.Context, m *memoryCall) error {
 	id := strings.Join(m.given, " ")
 	if (id == "") == (m.text == "") {
@@ -156,19 +162,25 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 	if err != nil {
 		return err
 	}
-	return m.with(ctx, room, func(x *memory.Index) error {
-		forget := x.Forget
-		if m.text != "" {
-			forget = x.ForgetText
+	return m.record(ctx, func(memories *recall.Memory, journal *state.Journal) error {
+		texts, events, err := memories.Meant(ctx, room, cmp.Or(id, m.text))
+		if err != nil {
+			return err
 		}
-		n, err := forget(ctx, cmp.Or(id, m.text))
-		switch {
+		out, err := journal.Scrub(ctx, room, room, state.Without(texts...))
+		if err != nil {
+			return err
+		}
+		n, err := memories.Forget(ctx, room, events, texts)
+		switch n = max(n, len(out.Texts)); {
 		case err != nil:
 			return err
+		case n == 0 && !out.Found:
+			return sentence.New(memory.ErrNotFound, "No entry in the memory of this room contains this text, or has this ID.")
 		case m.json:
 			return m.print(map[string]int{"forgotten": n})
 		}
-		fmt.Fprintf(m.app.Stdout, "Forgotten: %s. What is forgotten stays so when its file is indexed again.\nThe room's current session may still know it: send `!new` in the room to start another one.\n", cli.CountOf(n, "entry", "entries"))
+		fmt.Fprintf(m.app.Stdout, "Forgotten: %s. History, transcript and session may still have it: send `!memory forget` in the room to remove it there, too.\n", cli.CountOf(n, "entry", "entries"))
 		return nil
 	})
 }

@@ -16,7 +16,7 @@ func memoryStatus(ctx context.Context, m *memoryCall) error {
 	if err := m.none("status"); err != nil {
 		return err
 	}
-	rooms, err := m.indexed()
+	rooms, err := m.indexed(ctx)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func memoryStatus(ctx context.Context, m *memoryCall) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(m.app.Stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "ROOM\tSIZE\tENTRIES\tCHUNKS\tFORGOTTEN\tCHANGED\tSOURCES")
+	fmt.Fprintln(table, "ROOM\tSIZE\tENTRIES\tCHUNKS\tCHANGED\tSOURCES")
 	for _, s := range all {
 		var sources []string
 		for _, source := range memory.Sources {
@@ -53,7 +53,7 @@ func memoryStatus(ctx context.Context, m *memoryCall) error {
 		if !s.Changed.IsZero() {
 			changed = s.Changed.Local().Format(cli.Minute)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), cli.SmallAmount(s.Bytes), s.Entries, s.Chunks, s.Forgotten, changed, cmp.Or(strings.Join(sources, ", "), "-"))
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), cli.SmallAmount(s.Bytes), s.Entries, s.Chunks, changed, cmp.Or(strings.Join(sources, ", "), "-"))
 	}
 	return table.Flush()
 }

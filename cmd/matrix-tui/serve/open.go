@@ -12,6 +12,7 @@ import (
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/memory"
 )
 
 // complete returns a configuration that a bot can start with. Settings in over take
@@ -59,9 +60,15 @@ func openParts(ctx context.Context, cfg *settings.Config, log zerolog.Logger) (p
 	}
 	opened = append(opened, func() error { parts.Podman.Close(); return nil })
 	if cfg.MemorySlot != settings.NoMemory {
-		if parts.Recall, err = memories.OpenMemory(ctx, cfg, parts.Store, log); err != nil {
+		if parts.Recall, err = memories.OpenMemory(ctx, cfg, parts.Store, parts.Journal, log); err != nil {
 			return parts, nil, err
 		}
+		if parts.Journal.Corrupt() != "" { // the index is a cache of the journal that was lost
+			if err := memory.Delete(ctx, dir); err != nil {
+				log.Warn().Err(err).Msg("cannot delete the index of a lost journal")
+			}
+		}
+		parts.Recall.TakeOld(ctx)
 	}
 	return parts, closeAll, nil
 }

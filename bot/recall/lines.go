@@ -1,0 +1,269 @@
+package recall
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"matrix-tui/state"
+	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
+	"matrix-tui/workspace"
+)
+
+// contextFile has the newest tasks only: the daily logs have all of them.
+const (
+	contextFile = "context.md"
+	maxPrior    = 30
+)
+
+// sections are the headings of MEMORY.md, by kind, in their order.
+var sections = []struct {
+	kind    state.NoteKind
+	heading string
+}{{state.Procedural, "Preferences"}, {state.Semantic, "Facts"}, {state.Reflective, "Decisions"}, {state.Answered, "Answers"}}
+
+func headingOf(kind state.NoteKind) string {
+	for _, s := range sections {
+		if s.kind == kind {
+			return s.heading
+		}
+	}
+	return ""
+}
+
+var dailyLog = compiled(`^memory/(\d{4}-\d\d-\d\d)\.md$`)
+
+// dayOf returns the day of a daily log, "" for other files.
+func dayOf(name string) string {
+	found := dailyLog.FindStringSubmatch(name)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// strip removes the lines that were forgotten, and scrubs the others.
+func (e *exchange) strip(name, content string) string {
+	source, _ := memory.SourceOf(name)
+	drop := map[int]bool{}
+	for _, entry := range memory.Markdown(source, name, content).Entries {
+		gone := e.forgotten.Has(entry.Text) || e.forgotten.Has(item(entry.Text))
+		if source == memory.SourceStatus {
+			gone = gone || e.forgotten.Has(statusTask(entry.Text))
+		}
+		for n := entry.From; n <= entry.To && gone; n++ {
+			drop[n] = true
+		}
+	}
+	var out strings.Builder
+	n := 0
+	for line := range strings.Lines(content) {
+		n++
+		_, hit := "", false
+		if e.scrub != nil {
+			_, hit = e.scrub(line)
+		}
+		if !drop[n] && !hit && !e.forgotten.Has(item(line)) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+var taskEntry = compiled(`^\[[^\]\n]*\] Task: ([^\n]*)`)
+
+// statusTask returns the task that an entry of status.md is about, or "".
+func statusTask(entry string) string {
+	if found := taskEntry.FindStringSubmatch(entry); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// maxLost is how many lines a file may lose at once, or half of them, before that counts as a rewrite of the file.
+const maxLost = 3
+
+// merge brings MEMORY.md or a daily log in line with its notes, and returns it as it should be. A line that is gone is
+// forgotten, unless the file is gone or most of it is: an agent has reworded it, perhaps because a page asked for that. A
+// new line becomes a note.
+func (e *exchange) merge(name, content string) string {
+	notes, there := e.notes[name], map[string]bool{}
+	for line := range strings.Lines(content) {
+		there[state.Plain(line)] = true
+	}
+	known := map[string]bool{}
+	var lost []state.Note
+	written := 0
+	for _, n := range notes {
+		known[state.Plain(n.Line())] = true
+		if n.Written {
+			if written++; !there[state.Plain(n.Line())] {
+				lost = append(lost, n)
+			}
+		}
+	}
+	rewritten := strings.TrimSpace(content) == "" || len(lost) > maxLost && 2*len(lost) > written
+	most := maxFile / 2
+	if name != mainFile {
+		most = maxFile / 8
+	}
+	before := content
+	e.learnLines(name, before, known)
+	for _, n := range notes {
+		line := n.Line()
+		switch {
+		case there[state.Plain(line)]:
+			if !n.Written {
+				e.shown = append(e.shown, n.ID)
+			}
+		case n.Written && !rewritten:
+			e.gone = append(e.gone, n)
+		case n.Written && name != mainFile: // a log that somebody has removed
+		case len(content)+len(line) < most:
+			content = insert(name, content, headingOf(n.Kind), line)
+			e.shown = append(e.shown, n.ID)
+		default:
+			e.noteFull(name)
+		}
+	}
+	return content
+}
+
+// noteFull logs once that notes do not fit in their file.
+func (e *exchange) noteFull(name string) {
+	if !e.full {
+		e.log.Warn().Str("room", e.id).Str("file", name).Msg("a memory file is full: what is new is only in the record")
+	}
+	e.full = true
+}
+
+// learnLines makes notes of the lines that somebody has added to a file.
+func (e *exchange) learnLines(name, content string, known map[string]bool) {
+	kind, heading := state.Semantic, ""
+	if name != mainFile {
+		kind = state.Episodic
+	}
+	for _, line := range own(content) {
+		if strings.HasPrefix(line, "#") {
+			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
+			continue
+		}
+		text := clean.Line(item(line), maxSaid)
+		telling := strings.ContainsFunc(text, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
+		if !telling || text == preamble || known[state.Plain(text)] || e.filter.keep(text) != text {
+			continue
+		}
+		known[state.Plain(text)] = true
+		n := state.Note{Room: e.id, Kind: kind, Text: text, Time: time.Now(), Salience: 0.8, Confidence: 1, Source: state.Added, File: name, Written: true}
+		for _, s := range sections {
+			if s.heading == heading && name == mainFile {
+				n.Kind = s.kind
+			}
+		}
+		e.added = append(e.added, n)
+	}
+}
+
+// item returns the text of a list item.
+func item(text string) string {
+	return strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(text), "-*+ "))
+}
+
+// insert adds a line at the end of its section, which is created if it is missing, or at the end of the file.
+func insert(name, content, section, text string) string {
+	if strings.TrimSpace(content) == "" {
+		content = title(name)
+	}
+	if !strings.HasSuffix(content, "\n") {
+		content += "\n"
+	}
+	added := "- " + text + "\n"
+	if section == "" {
+		return content + added
+	}
+	heading := "## " + section
+	var out []string
+	at, inside := -1, false
+	for line := range strings.Lines(content) {
+		bare := strings.TrimSpace(line)
+		switch {
+		case bare == heading:
+			inside = true
+		case inside && strings.HasPrefix(bare, "#"):
+			inside = false
+		}
+		out = append(out, line)
+		if inside && (bare != "" || at < 0) {
+			at = len(out)
+		}
+	}
+	if at < 0 {
+		return content + "\n" + heading + "\n\n" + added
+	}
+	if strings.TrimSpace(out[at-1]) == heading {
+		added = "\n" + added
+	}
+	return strings.Join(slices.Insert(out, at, added), "")
+}
+
+// preamble is the first paragraph of MEMORY.md.
+const preamble = "What this room has learned. You may edit this file: what you change or delete here is changed or forgotten everywhere."
+
+// title is the beginning of a new file.
+func title(name string) string {
+	switch name {
+	case mainFile:
+		return "# Memory\n\n" + preamble + "\n"
+	case contextFile:
+		return workspace.FirstContext
+	}
+	return "# " + strings.TrimSuffix(path.Base(name), ".md") + "\n\n"
+}
+
+var (
+	logEntry  = compiled(`^\d\d:\d\d:\d\d \S+: (.*?) → (.*) \([^()]*\)$`)
+	priorLine = compiled(`^- \[\d{4}-\d\d-\d\d\] .* → `)
+)
+
+// addPrior adds tasks to context.md, of which it keeps the newest.
+func addPrior(content string, notes []state.Note) string {
+	if strings.TrimSpace(content) == "" && len(notes) > 0 {
+		content = title(contextFile)
+	}
+	for _, n := range notes {
+		found := logEntry.FindStringSubmatch(n.Text)
+		if found == nil {
+			continue
+		}
+		line := "[" + dayOf(n.File) + "] " + found[1] + " → " + found[2]
+		if strings.Contains(content, "- "+line+"\n") {
+			continue
+		}
+		if !strings.Contains(content, "## "+workspace.Conventions) && !strings.Contains(content, "## "+workspace.PriorTasks) {
+			content = strings.TrimRight(content, "\n") + "\n\n## " + workspace.Conventions + "\n"
+		}
+		content = insert(contextFile, content, workspace.PriorTasks, line)
+	}
+	lines := slices.Collect(strings.Lines(content))
+	tooMany := -maxPrior
+	for _, line := range lines {
+		if priorLine.MatchString(line) {
+			tooMany++
+		}
+	}
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		if tooMany <= 0 || !priorLine.MatchString(line) {
+			return false
+		}
+		tooMany--
+		return true
+	}), "")
+}
+
+func withoutPrior(content string) string {
+	lines := slices.Collect(strings.Lines(content))
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return priorLine.MatchString(line) }), "")
+}

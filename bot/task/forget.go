@@ -1,0 +1,224 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"matrix-tui/bot/recall"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+	"matrix-tui/state/execution"
+	"matrix-tui/workspace"
+)
+
+// Forgot is what was forgotten.
+type Forgot struct {
+	Entries int
+	Open    bool // a task that has not ended still has it
+}
+
+// Forget removes texts from wherever they are kept of the room: the record with its tasks, answers and notes, the history,
+// the executions, the transcript, and the index. A message or a result that contains one goes as a whole. Only hashes stay,
+// so that no file brings them back. The session ends. The container's notes and recordings follow at once, if the
+// container can be used, and otherwise before its next task. It may be repeated.
+func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, err error) {
+	if err := e.Store.EndSession(ctx, e.ID); err != nil {
+		return out, fmt.Errorf("end session: %w", err)
+	}
+	for _, event := range events {
+		if err := e.Redact(ctx, e.ID, event); err != nil {
+			return out, err
+		}
+	}
+	scrub := state.Without(texts...)
+	if out, err = e.scrub(ctx, scrub, events, texts); err != nil || e.Store.Container(e.ID) == "" {
+		return out, err
+	}
+	if out.Entries += len(events); out.Entries == 0 {
+		return out, nil
+	}
+	container, err := e.Ensure(ctx, false)
+	if err == nil {
+		err = e.tidy(ctx, container, scrub)
+	}
+	if err != nil && ctx.Err() == nil {
+		e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot remove what was forgotten from the container yet")
+		err = nil
+	}
+	return out, err
+}
+
+// scrub scrubs all but the container.
+func (e *Env) scrub(ctx context.Context, scrub state.Scrub, events, texts []string) (out Forgot, err error) {
+	var gone []string
+	for _, home := range append([]string{e.ID}, e.Store.Predecessors(e.ID)...) {
+		one, err := e.Journal.Scrub(ctx, e.ID, home, scrub)
+		if err != nil {
+			return out, err
+		}
+		gone, out.Open = append(gone, one.Texts...), out.Open || one.Open
+		if one.Found {
+			out.Entries++
+		}
+		found, err := e.Transcripts.Scrub(home, scrub)
+		if err != nil {
+			return out, err
+		}
+		if found {
+			out.Entries++
+		}
+	}
+	for i, text := range gone {
+		gone[i] = workspace.StatusText(text)
+	}
+	if err := e.Journal.KeepForgotten(ctx, e.ID, gone...); err != nil {
+		return out, err
+	}
+	if _, err := e.Store.Scrub(ctx, e.ID, scrub); err != nil {
+		return out, fmt.Errorf("scrub history: %w", err)
+	}
+	if err := e.Journal.Clear(ctx); err != nil {
+		return out, err
+	}
+	n, err := e.Recall.Forget(ctx, e.ID, events, texts)
+	slices.Sort(gone)
+	out.Entries = max(out.Entries, n, len(slices.Compact(gone)))
+	return out, err
+}
+
+// sweep removes recordings of the CLI, except those of some sessions.
+const sweep = `keep=; for id; do keep="$keep|$id|-$(printf %.8s "$id")\.jsonl"; done
+find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' -o -path '*/logs/*' \) 2>/dev/null | grep -vE "^$keep" | tr '\n' '\0' | xargs -0r rm -f --`
+
+// tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions that
+// nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more.
+func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub state.Scrub) error {
+	untidy, err := e.Journal.Untidy(ctx, e.ID)
+	if err != nil || !untidy {
+		return err
+	}
+	keep := append([]string{"no session"}, e.neededSessions(ctx)...)
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", sweep, "sh"}, keep...)})
+	if err == nil && res.Code != 0 {
+		err = fmt.Errorf("exit %d", res.Code)
+	}
+	if err != nil {
+		return fmt.Errorf("remove recordings: %w", err)
+	}
+	if err := e.Recall.Sync(ctx, e.ID, container, scrub); err != nil {
+		return err
+	}
+	return e.Journal.Tidied(ctx, e.ID)
+}
+
+// Redact removes what a redacted message of the room home said from wherever the room has it. If the room's session has it,
+// the next task starts a new one: the session's own recording cannot lose it. A task that has not ended keeps its session
+// until then. It may be repeated.
+func (e *Env) Redact(ctx context.Context, home, event string) error {
+	words := e.saidIn(ctx, home, event)
+	if err := e.Store.Redact(ctx, e.ID, event); err != nil {
+		return fmt.Errorf("redact message in history: %w", err)
+	}
+	session := e.Store.Session(e.ID)
+	received, err := e.Journal.Quoted(ctx, home, event, e.ID, session)
+	if err != nil {
+		return err
+	}
+	tasks, err := e.Journal.Redact(ctx, home, event, e.ID)
+	if err != nil {
+		return err
+	}
+	for _, rec := range tasks {
+		received = received || rec.Attempt > 0 && (rec.State != state.TaskDone || session != "" && rec.Session == session)
+		if err := e.project(ctx, rec.Key); err != nil {
+			return err
+		}
+	}
+	if received {
+		if err := e.Store.EndSession(ctx, e.ID); err != nil {
+			return fmt.Errorf("end session: %w", err)
+		}
+	}
+	if err := e.redactOld(ctx, ExecutionID(home, event)); err != nil {
+		return err
+	}
+	if err := e.Transcripts.Redact(e.ID, event); err != nil {
+		return err
+	}
+	if err := e.Journal.RedactNotes(ctx, e.ID, event); err != nil {
+		return err
+	}
+	_, err = e.scrub(ctx, state.Replacing(state.Deleted, words...), []string{event}, long(words))
+	return err
+}
+
+// Rewrite puts what a message says now in the place of what it said, wherever the room has that. It may be repeated.
+func (e *Env) Rewrite(ctx context.Context, edit recall.Edit) error {
+	was := slices.DeleteFunc(e.saidIn(ctx, e.ID, edit.Event), func(text string) bool { return text == edit.Text })
+	if len(was) == 0 {
+		return nil
+	}
+	if _, err := e.scrub(ctx, state.Replacing(edit.Text, was...), nil, long(was)); err != nil {
+		return err
+	}
+	gone := long(was)
+	for i, text := range gone {
+		gone[i] = workspace.StatusText(text)
+	}
+	if err := errors.Join(e.Journal.KeepForgotten(ctx, e.ID, gone...), e.Journal.Welcome(ctx, e.ID, edit.Text, workspace.StatusText(edit.Text))); err != nil {
+		return err
+	}
+	return e.Recall.Relearn(ctx, e.ID, edit.Event)
+}
+
+// saidIn returns what a message said, also by its edits; nothing if the journal no longer knows that.
+func (e *Env) saidIn(ctx context.Context, home, event string) (words []string) {
+	one, err := e.Journal.Event(ctx, home, event)
+	if err != nil {
+		return nil
+	}
+	add := func(text string) {
+		if text = Spoken(text); text != "" && !slices.Contains(words, text) {
+			words = append(words, text)
+		}
+	}
+	if m, ok := one.Message(); ok {
+		body := m.Body
+		if m.IsFile() {
+			body = m.Caption()
+		}
+		add(m.Command)
+		add(body)
+	}
+	edits, err := e.Journal.Edits(ctx, home, one.Seq)
+	if err != nil {
+		return words
+	}
+	for _, edit := range edits {
+		if edit.Relation().EventID == event && edit.Sender == one.Sender {
+			add(EditedWords(edit.Event))
+		}
+	}
+	return words
+}
+
+// long returns the texts that are no mere words: others may have said those, too.
+func long(texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return len(text) < 12 })
+}
+
+// redactOld redacts an execution in state.json whose task is no longer in the journal.
+func (e *Env) redactOld(ctx context.Context, id string) error {
+	e.projecting.Lock()
+	defer e.projecting.Unlock()
+	var old execution.Execution
+	_, raw, ok := e.Store.Execution(id)
+	if !ok || json.Unmarshal(raw, &old) != nil || len(old.Transcript) == 0 || old.Transcript[0] == state.Deleted {
+		return nil
+	}
+	old.Transcript, old.Topics = []string{state.Deleted}, []string{}
+	return e.put(ctx, &old)
+}

@@ -1,0 +1,150 @@
+package task
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/recall"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+)
+
+// forgetful is a room without a container, with what a task has left in it.
+func forgetful(t *testing.T, said, result string) (*Env, string) {
+	t.Helper()
+	dir := t.TempDir()
+	journal, err := state.OpenJournal(t.Context(), filepath.Join(dir, "journal.db"), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := state.OpenStore(t.Context(), journal, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
+	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := recall.New(dir, store, journal, zerolog.Nop())
+	env := &Env{Deps: &Deps{Journal: journal, Store: store, Transcripts: transcripts, Recall: m, Log: zerolog.Nop()}, ID: "!r"}
+	message := event.Event{Room: "!r", ID: "$1", Sender: "@alice:x", Type: event.TypeMessage, Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: said}}}
+	now := time.Now()
+	_, commit := journal.Commit(t.Context(), "t", []state.Event{{Status: state.Done, Event: message}})
+	for _, err := range []error{
+		commit,
+		store.AppendHistory(t.Context(), "!r", state.Turn{Role: "user", Content: said, Event: "$1"}, state.Turn{Role: "assistant", Content: result, Event: "$1"}),
+		store.SetSession(t.Context(), "!r", "session"),
+		transcripts.Begin("!r", "$1", said),
+		transcripts.Append("!r", state.Line{Kind: state.KindAssistant, Event: "$1", Text: result}),
+		transcripts.End("!r", "$1", "completed"),
+		m.Learn(t.Context(), recall.Task{Room: "!r", ID: "x", Event: "$1", By: "alice", Session: "session", Began: now, Ended: now, Said: []recall.Said{{Event: "$1", By: "alice", Text: said}}, Success: true, Result: result}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return env, dir
+}
+
+// kept returns the files of the state directory that have a text.
+func kept(t *testing.T, dir, text string, want ...bool) (files []string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; { // state.json follows soon
+		if data, err := os.ReadFile(filepath.Join(dir, "state.json")); err == nil && !strings.Contains(string(data), text) || time.Now().After(end) || slices.Contains(want, true) {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var data []byte
+			if data, err = os.ReadFile(path); strings.Contains(string(data), text) {
+				files = append(files, strings.TrimPrefix(path, dir))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// A password that the memory has filtered, and a text beyond what it takes of a message, are forgotten everywhere. The next
+// session gets nothing of it from the history.
+func TestForgetEverywhere(t *testing.T) {
+	const password, far = "hunter2-Xyzzy-77", "the walrus sleeps at berth nine"
+	for what, said := range map[string]string{
+		password: "the password is " + password + ", log in",
+		far:      strings.Repeat("many words before it. ", 600) + far,
+	} {
+		env, dir := forgetful(t, said, "I used it: "+what)
+		if len(kept(t, dir, what, true)) < 3 {
+			t.Fatalf("%q is only in %v", what, kept(t, dir, what, true))
+		}
+		texts, events, err := env.Recall.Meant(t.Context(), "!r", what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := env.Forget(t.Context(), texts, events)
+		if err != nil || out.Entries == 0 || out.Open {
+			t.Fatal(out, err)
+		}
+		if left := kept(t, dir, what); len(left) > 0 {
+			t.Errorf("%q is still in %v", what, left)
+		}
+		if env.Store.Session("!r") != "" {
+			t.Error("the session goes on")
+		}
+		for _, turn := range env.Store.History("!r") {
+			if turn.Content != state.Deleted {
+				t.Errorf("the next session is given %q", turn.Content)
+			}
+		}
+		if again, err := env.Forget(t.Context(), texts, events); err != nil || again.Entries > 0 {
+			t.Errorf("once more: %+v, %v", again, err)
+		}
+	}
+}
+
+// A deleted message is gone from history, journal, transcript, notes and index, also where a result repeats it.
+func TestRedactEverywhere(t *testing.T) {
+	const said = "remember that my cat is called Pixel"
+	env, dir := forgetful(t, said, "You said: "+said+". Noted.")
+	if err := env.Redact(t.Context(), "!r", "$1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := env.Journal.Purge(t.Context(), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if left := kept(t, dir, "Pixel"); len(left) > 0 {
+		t.Errorf("still in %v", left)
+	}
+}
+
+// An edited message counts as it is now.
+func TestRewrite(t *testing.T) {
+	const was, is = "remember that my dog is called Rex", "remember that my dog is called Bruno"
+	env, dir := forgetful(t, was, "Noted.")
+	if err := env.Rewrite(t.Context(), recall.Edit{Event: "$1", By: "alice", Text: is}); err != nil {
+		t.Fatal(err)
+	}
+	if history := env.Store.History("!r"); history[0].Content != is {
+		t.Errorf("history %+v", history)
+	}
+	if left := kept(t, dir, "called Rex"); len(left) > 0 {
+		t.Errorf("still in %v", left)
+	}
+	k := env.Recall.Find(t.Context(), "!r", "alice", "", "what is my dog called?")
+	if len(k.Retrieved) == 0 || !strings.Contains(strings.Join(k.Retrieved, "\n"), "Bruno") {
+		t.Errorf("found %+v", k)
+	}
+}

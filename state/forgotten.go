@@ -1,0 +1,105 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+)
+
+// maxForgotten bounds the hashes of a room: the oldest go first.
+const maxForgotten = 10_000
+
+// Plain returns a text as it is compared: white space, letter case and the marks of a list do not count.
+func Plain(text string) string {
+	text = strings.TrimLeft(strings.TrimSpace(text), "-*+•# \t")
+	return strings.ToLower(strings.Join(strings.Fields(text), " "))
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(Plain(text)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Forgotten is what a room has forgotten, as hashes.
+type Forgotten map[string]bool
+
+// Has reports whether a text was forgotten.
+func (f Forgotten) Has(text string) bool { return len(f) > 0 && f[hashOf(text)] }
+
+// Forgotten returns what a room has forgotten.
+func (j *Journal) Forgotten(ctx context.Context, room string) (Forgotten, error) {
+	hashes, err := queryAll(ctx, j.db, scanText, "SELECT hash FROM forgotten WHERE room = ?", room)
+	all := make(Forgotten, len(hashes))
+	for _, hash := range hashes {
+		all[hash] = true
+	}
+	return all, j.failed("read what was forgotten", err)
+}
+
+// KeepForgotten keeps hashes of texts that a room must not learn again.
+func (j *Journal) KeepForgotten(ctx context.Context, room string, texts ...string) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error { return forget(ctx, tx, room, texts...) })
+	return j.failed("keep what was forgotten", err)
+}
+
+// KeepHashes is KeepForgotten for texts of which only the hashes are known.
+func (j *Journal) KeepHashes(ctx context.Context, room string, hashes ...string) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error { return keepHashes(ctx, tx, room, hashes) })
+	return j.failed("keep what was forgotten", err)
+}
+
+func forget(ctx context.Context, tx *sql.Tx, room string, texts ...string) error {
+	var hashes []string
+	for _, text := range texts {
+		if Plain(text) != "" {
+			hashes = append(hashes, hashOf(text))
+		}
+	}
+	return keepHashes(ctx, tx, room, hashes)
+}
+
+func keepHashes(ctx context.Context, tx *sql.Tx, room string, hashes []string) error {
+	for _, hash := range hashes {
+		_, err := tx.ExecContext(ctx, "INSERT INTO forgotten (room, hash, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			room, hash, time.Now().UnixNano())
+		if err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE seq IN (SELECT seq FROM forgotten WHERE room = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)", room, maxForgotten)
+	return err
+}
+
+// Welcome lets texts be known again, because people have said them again.
+func (j *Journal) Welcome(ctx context.Context, room string, texts ...string) error {
+	for _, text := range texts {
+		if _, err := j.db.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", room, hashOf(text)); err != nil {
+			return j.failed("welcome what is said again", err)
+		}
+	}
+	return nil
+}
+
+var errForgotten = errors.New("this was forgotten")
+
+// welcome lets a note that people have stated be known again. What was only observed stays forgotten.
+func welcome(ctx context.Context, tx *sql.Tx, n Note) error {
+	if n.Source == Observed {
+		var one int
+		err := tx.QueryRowContext(ctx, "SELECT 1 FROM forgotten WHERE room = ? AND hash = ?", n.Room, hashOf(n.Text)).Scan(&one)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return errors.Join(err, errForgotten)
+	}
+	for _, text := range []string{n.Text, n.Line()} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", n.Room, hashOf(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

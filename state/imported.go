@@ -1,0 +1,55 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Imported is a message of a conversation from elsewhere.
+type Imported struct {
+	Line          int // in the file
+	Time          time.Time
+	Speaker, Text string
+}
+
+// Import stores a conversation, from a file named origin, in place of what came from there before.
+func (j *Journal) Import(ctx context.Context, room, origin string, messages []Imported) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM import WHERE room = ? AND origin = ?", room, origin); err != nil {
+			return err
+		}
+		for _, m := range messages {
+			_, err := tx.ExecContext(ctx, "INSERT INTO import (room, origin, line, time, speaker, text) VALUES (?, ?, ?, ?, ?, ?)",
+				room, origin, m.Line, nanos{&m.Time}, m.Speaker, m.Text)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return j.failed("store import", err)
+}
+
+// Imports lists the files from which a room has conversations, in the order in which they came.
+func (j *Journal) Imports(ctx context.Context, room string) ([]string, error) {
+	all, err := queryAll(ctx, j.db, scanText, "SELECT origin FROM import WHERE room = ? GROUP BY origin ORDER BY min(seq)", room)
+	return all, j.failed("list imports", err)
+}
+
+// Remembers reports whether a room has a note or an import.
+func (j *Journal) Remembers(ctx context.Context, room string) bool {
+	found := false
+	err := j.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM note WHERE room = ?1)
+		OR EXISTS (SELECT 1 FROM import WHERE room = ?1)`, room).Scan(&found)
+	return err != nil || found
+}
+
+// Imported returns the conversation that came from a file.
+func (j *Journal) Imported(ctx context.Context, room, origin string) ([]Imported, error) {
+	all, err := queryAll(ctx, j.db, func(row scanner) (m Imported, err error) {
+		err = row.Scan(&m.Line, nanos{&m.Time}, &m.Speaker, &m.Text)
+		return m, err
+	}, "SELECT line, time, speaker, text FROM import WHERE room = ? AND origin = ? ORDER BY seq", room, origin)
+	return all, j.failed("read import", err)
+}

@@ -1,0 +1,181 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"time"
+)
+
+// NoteKind says what a note is about. The words are on disk.
+type NoteKind string
+
+// The kinds of notes.
+const (
+	Semantic   NoteKind = "semantic"   // what is so: a fact
+	Procedural NoteKind = "procedural" // how things are to be done: a preference
+	Episodic   NoteKind = "episodic"   // what happened: a task
+	Reflective NoteKind = "reflective" // what was concluded: a decision, a lesson
+	Answered   NoteKind = "answer"     // a question of the agent with a person's answer
+)
+
+// NoteSource says where a note comes from. The words are on disk.
+type NoteSource string
+
+// The sources of notes.
+const (
+	Observed  NoteSource = "observed"  // a task: nobody has stated it
+	Added     NoteSource = "added"     // by a person: with a command, or in a file
+	FromAgent NoteSource = "agent"     // by the agent, from a person's words
+	Extracted NoteSource = "extracted" // by a model, from a person's words
+)
+
+// Note is something that a room remembers.
+type Note struct {
+	ID, Room, Scope string
+	Kind            NoteKind
+	Text            string
+	Quote, Event    string
+	Task, By        string
+	Time            time.Time
+	Salience        float64 // 0 to 1
+	Confidence      float64 // 0 to 1
+	Source          NoteSource
+	Replaces        string
+	File            string
+	Written         bool
+}
+
+// maxNotes bounds the notes of a kind in a room: the oldest go first.
+const maxNotes = 2000
+
+const noteColumns = "id, room, scope, kind, text, quote, event, task, by, time, salience, confidence, source, replaces, file, written"
+
+func (n *Note) columns() []any {
+	return []any{&n.ID, &n.Room, &n.Scope, &n.Kind, &n.Text, &n.Quote, &n.Event, &n.Task, &n.By, nanos{&n.Time}, &n.Salience, &n.Confidence,
+		&n.Source, &n.Replaces, &n.File, &n.Written}
+}
+
+func scanNote(row scanner) (n Note, err error) {
+	err = row.Scan(n.columns()...)
+	return n, err
+}
+
+// noteID identifies a note by its room and text.
+func noteID(room, text string) string {
+	sum := sha256.Sum256([]byte(room + "\x00" + Plain(text)))
+	return hex.EncodeToString(sum[:5])
+}
+
+// AddNotes stores notes and returns those that are new, with their IDs. One that the room has stays unchanged. What was
+// forgotten may be stated again, but is not observed again.
+func (j *Journal) AddNotes(ctx context.Context, notes ...Note) (added []Note, err error) {
+	err = j.inTx(ctx, func(tx *sql.Tx) error {
+		added = nil
+		for _, n := range notes {
+			n.ID = noteID(n.Room, n.Text)
+			if err := welcome(ctx, tx, n); errors.Is(err, errForgotten) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			res, err := tx.ExecContext(ctx, "INSERT INTO note ("+noteColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+				n.columns()...)
+			if err != nil {
+				return err
+			}
+			if rows, err := res.RowsAffected(); err != nil {
+				return err
+			} else if rows > 0 {
+				added = append(added, n)
+			}
+			_, err = tx.ExecContext(ctx, `DELETE FROM note WHERE seq IN (SELECT seq FROM note WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)`,
+				n.Room, n.Kind, maxNotes)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return added, j.failed("store notes", err)
+}
+
+// Notes returns the notes of a room, the newest first: those of some kinds, or all.
+func (j *Journal) Notes(ctx context.Context, room string, kinds ...NoteKind) ([]Note, error) {
+	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ? ORDER BY time DESC, seq DESC", room)
+	if len(kinds) > 0 {
+		all = slices.DeleteFunc(all, func(n Note) bool { return !slices.Contains(kinds, n.Kind) })
+	}
+	return all, j.failed("read notes", err)
+}
+
+// NotesOfTask returns the notes that a task's result shows, oldest first.
+func (j *Journal) NotesOfTask(ctx context.Context, task string) ([]Note, error) {
+	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+" FROM note WHERE task = ? AND task <> '' ORDER BY seq", task)
+	return all, j.failed("read notes of a task", err)
+}
+
+// SetWritten records which notes of a room their files have now, or have no longer.
+func (j *Journal) SetWritten(ctx context.Context, room string, written bool, ids ...string) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error {
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, "UPDATE note SET written = ? WHERE room = ? AND id = ?", written, room, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return j.failed("mark notes", err)
+}
+
+// RemoveNotes removes notes of a room and keeps hashes of them and of their lines, so that no file brings them back.
+func (j *Journal) RemoveNotes(ctx context.Context, gone ...Note) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error { return removeNotes(ctx, tx, gone) })
+	return j.failed("remove notes", err)
+}
+
+func removeNotes(ctx context.Context, tx *sql.Tx, gone []Note) error {
+	for _, n := range gone {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM note WHERE room = ? AND id = ?", n.Room, n.ID); err != nil {
+			return err
+		}
+		if err := forget(ctx, tx, n.Room, n.Text, n.Line()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Line is a note as its file shows it.
+func (n Note) Line() string {
+	if n.By == "" || n.Source == Added || n.Source == Observed || n.Kind == Answered {
+		return n.Text
+	}
+	return n.Text + " (" + n.By + ", " + n.Time.Format(time.DateOnly) + ")"
+}
+
+// moveNotes gives what a room remembers to its successor.
+func moveNotes(ctx context.Context, tx *sql.Tx, from, to string) error {
+	for _, table := range []string{"note", "import", "forgotten"} {
+		if _, err := tx.ExecContext(ctx, "UPDATE OR REPLACE "+table+" SET room = ? WHERE room = ?", to, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveMemory removes all that a room remembers.
+func (j *Journal) RemoveMemory(ctx context.Context, room string) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error {
+		for _, table := range []string{"note", "import", "forgotten"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE room = ?", room); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return j.failed("remove memory", err)
+}

@@ -1,0 +1,350 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+)
+
+// Scrub changes a text from which something is to go, and reports whether it has changed it.
+type Scrub func(text string) (string, bool)
+
+// Without is a Scrub that empties every text that contains one of some others. White space and letter case do not count.
+func Without(texts ...string) Scrub {
+	var wanted []string
+	for _, text := range texts {
+		if text = Plain(text); text != "" {
+			wanted = append(wanted, text)
+		}
+	}
+	return func(text string) (string, bool) {
+		text = strings.ToLower(strings.Join(strings.Fields(text), " "))
+		for _, one := range wanted {
+			if strings.Contains(text, one) {
+				return Deleted, true
+			}
+		}
+		return "", false
+	}
+}
+
+// leastReplaced is the shortest text, in bytes, that is replaced where it is part of another: many say "yes".
+const leastReplaced = 12
+
+// Replacing is a Scrub that puts a text in the place of others, also where they are on one line.
+func Replacing(is string, were ...string) Scrub {
+	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	return func(text string) (string, bool) {
+		out := text
+		for _, was := range were {
+			switch {
+			case was == "" || was == is:
+			case text == was:
+				return is, true
+			case len(was) >= leastReplaced && !strings.Contains(is, was):
+				out = strings.ReplaceAll(strings.ReplaceAll(out, was, is), oneLine(was), oneLine(is))
+			}
+		}
+		return out, out != text
+	}
+}
+
+// textKeys are the keys under which JSON of ours has what somebody said or did. Others have identifiers.
+var textKeys = func() map[string]bool {
+	all := map[string]bool{}
+	for _, key := range strings.Fields("answer answers around body caption command commands content current_question detail error error_message " +
+		"formatted_body html name output question question_context result said status_line summary text topics transcript why words") {
+		all[key] = true
+	}
+	return all
+}()
+
+// scrubJSON scrubs the texts in JSON, and returns those that it has changed.
+func scrubJSON(data []byte, scrub Scrub) (out []byte, was []string, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return data, nil, err
+	}
+	var walk func(value any, words bool) any
+	walk = func(value any, words bool) any {
+		switch v := value.(type) {
+		case string:
+			if out, hit := scrub(v); words && hit && v != Deleted {
+				was = append(was, v)
+				return out
+			}
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i], words)
+			}
+		case map[string]any:
+			for key := range v {
+				v[key] = walk(v[key], textKeys[key])
+			}
+		}
+		return value
+	}
+	if value = walk(value, false); len(was) == 0 {
+		return data, nil, nil
+	}
+	return encodeJSON(value), was, nil
+}
+
+// Scrub scrubs what state.json has of a room: the history and the executions. It reports whether there was anything.
+func (s *Store) Scrub(ctx context.Context, room string, scrub Scrub) (found bool, err error) {
+	err = s.update(ctx, func(c *contents) bool {
+		found = false
+		var kept turns
+		for _, raw := range c.history[room] {
+			out, was, _ := scrubJSON(raw, scrub) // what does not parse is no turn
+			kept, found = append(kept, out), found || len(was) > 0
+		}
+		var list executions
+		for _, e := range c.executions[room] {
+			out, was, _ := scrubJSON(e.raw, scrub)
+			if found = found || len(was) > 0; len(was) > 0 {
+				e.raw = out
+			}
+			list = append(list, e)
+		}
+		if found {
+			c.history[room] = kept
+			c.setExecutions(room, list)
+		}
+		return found
+	}, room)
+	return found, err
+}
+
+// Scrub scrubs a room's transcript. It reports whether there was anything.
+func (t *Transcripts) Scrub(room string, scrub Scrub) (found bool, err error) {
+	err = t.each(room, "scrub transcript", func(part string) error {
+		data, err := readEnd(part, t.max+maxLine)
+		if err != nil {
+			return err
+		}
+		var kept bytes.Buffer
+		changed := false
+		for text := range bytes.Lines(data) {
+			var line Line
+			if json.Unmarshal(text, &line) == nil && (line.Room == room || line.Room == "") {
+				for _, field := range []*string{&line.Text, &line.Outcome} {
+					if out, hit := scrub(*field); hit && *field != Deleted {
+						*field, changed = out, true
+						text = line.encode()
+					}
+				}
+			}
+			kept.Write(text)
+		}
+		if !changed {
+			return nil
+		}
+		found = true
+		if err := renameio.WriteFile(part, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(part)), renameio.WithStaticPermissions(0o600)); err != nil {
+			return err
+		}
+		return syncDir(filepath.Dir(part))
+	})
+	return found, err
+}
+
+// Clear makes sure that nothing of what was removed is left in the journal's files.
+func (j *Journal) Clear(ctx context.Context) error {
+	_, err := j.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return j.failed("empty the WAL", err)
+}
+
+// Scrubbed is what was removed from the journal.
+type Scrubbed struct {
+	Texts []string // that are gone as a whole
+	Found bool     // anything was changed
+	Open  bool     // a task that has not ended still has the text
+}
+
+// Scrub scrubs what the journal has of a room: events that are decided, tasks that are done, messages that were sent, notes
+// and imports. It keeps hashes of what it removes, for the room in which that must not be learned again.
+func (j *Journal) Scrub(ctx context.Context, room, home string, scrub Scrub) (out Scrubbed, err error) {
+	err = j.inTx(ctx, func(tx *sql.Tx) error {
+		out = Scrubbed{}
+		for _, step := range []func(context.Context, *sql.Tx, string, Scrub, *Scrubbed) error{scrubEvents, scrubTasks, scrubMessages, scrubNotes} {
+			if err := step(ctx, tx, home, scrub, &out); err != nil {
+				return err
+			}
+		}
+		if !out.Found {
+			return nil
+		}
+		if err := markUntidy(ctx, tx, room); err != nil {
+			return err
+		}
+		return forget(ctx, tx, room, out.Texts...)
+	})
+	return out, j.failed("forget", err)
+}
+
+// RedactNotes removes the notes that come from a message.
+func (j *Journal) RedactNotes(ctx context.Context, room, event string) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error {
+		gone, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ? AND event = ? AND event <> ''", room, event)
+		if err != nil {
+			return err
+		}
+		return errors.Join(removeNotes(ctx, tx, gone), markUntidy(ctx, tx, room))
+	})
+	return j.failed("remove notes", err)
+}
+
+func markUntidy(ctx context.Context, tx *sql.Tx, room string) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('untidy ' || ?, '') ON CONFLICT DO NOTHING", room)
+	return err
+}
+
+// Untidy reports whether a container of the room may still have what was scrubbed, until Tidied.
+func (j *Journal) Untidy(ctx context.Context, room string) (bool, error) {
+	n := 0
+	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = 'untidy ' || ?", room).Scan(&n)
+	return n > 0, j.failed("look up what is to be removed", err)
+}
+
+// Tidied records that the room's container has nothing of what was scrubbed.
+func (j *Journal) Tidied(ctx context.Context, room string) error {
+	_, err := j.db.ExecContext(ctx, "DELETE FROM meta WHERE key = 'untidy ' || ?", room)
+	return j.failed("note what was removed", err)
+}
+
+// keyed is a row with JSON.
+type keyed struct {
+	seq  int64
+	json string
+}
+
+func scanKeyed(row scanner) (k keyed, err error) {
+	err = row.Scan(&k.seq, &k.json)
+	return k, err
+}
+
+func scrubEvents(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *Scrubbed) error {
+	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, body FROM event WHERE room = ? AND status <> 1 AND type IN ('m.room.message', 'm.sticker')", room)
+	for _, row := range rows {
+		now, was := row.scrubbed(scrub)
+		if len(was) == 0 {
+			continue
+		}
+		out.add(scrub, was...)
+		if _, err := tx.ExecContext(ctx, "UPDATE event SET body = ?, raw = '' WHERE seq = ?", now, row.seq); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// scrubbed returns the JSON as it is to be: nothing is left of a text that goes.
+func (k keyed) scrubbed(scrub Scrub) (now string, was []string) {
+	out, was, _ := scrubJSON([]byte(k.json), scrub)
+	if bytes.Contains(out, []byte(Deleted)) {
+		out = []byte("{}")
+	}
+	return string(out), was
+}
+
+// add notes texts that were changed. One of which a part is left is no text that must not come back.
+func (s *Scrubbed) add(scrub Scrub, texts ...string) {
+	for _, text := range texts {
+		if s.Found = true; text != Deleted {
+			if now, _ := scrub(text); now == Deleted {
+				s.Texts = append(s.Texts, text)
+			}
+		}
+	}
+}
+
+func scrubMessages(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *Scrubbed) error {
+	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status <> 0", room)
+	for _, m := range rows {
+		changed := false
+		for _, field := range []*string{&m.Body, &m.Details, &m.Small} {
+			if now, hit := scrub(*field); hit && *field != Deleted {
+				*field, changed = now, true
+			}
+		}
+		if !changed {
+			continue
+		}
+		out.Found = true
+		if _, err := tx.ExecContext(ctx, "UPDATE message SET body = ?, details = ?, small = ? WHERE seq = ?", m.Body, m.Details, m.Small, m.Seq); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func scrubTasks(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *Scrubbed) error {
+	tasks, err := queryAll(ctx, tx, scanTask, "SELECT "+taskColumns+" FROM task WHERE room = ?", room)
+	for _, t := range tasks {
+		details, was, err := scrubJSON(encodeJSON(t.Details), scrub)
+		if err != nil {
+			return err
+		}
+		for _, field := range []*string{&t.Text, &t.Question, &t.QuestionContext, &t.HeldCommand, &t.Error} {
+			if now, hit := scrub(*field); hit && *field != Deleted {
+				was = append(was, *field)
+				*field = now
+			}
+		}
+		switch {
+		case len(was) == 0:
+			continue
+		case t.State != TaskDone && t.State != TaskAnswered:
+			out.Open = true
+			continue
+		}
+		t.Details = Details{}
+		if err := json.Unmarshal(details, &t.Details); err != nil {
+			return err
+		}
+		out.add(scrub, was...)
+		if err := updateTask(ctx, tx, t); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func scrubNotes(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *Scrubbed) error {
+	notes, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ?", room)
+	if err != nil {
+		return err
+	}
+	var gone []Note
+	for _, n := range notes {
+		for _, text := range []string{n.Text, n.Quote, n.Replaces} {
+			if _, hit := scrub(text); hit {
+				gone, out.Found = append(gone, n), true
+				break
+			}
+		}
+	}
+	if err := removeNotes(ctx, tx, gone); err != nil {
+		return err
+	}
+	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, text FROM import WHERE room = ?", room)
+	for _, row := range rows {
+		if _, hit := scrub(row.json); !hit {
+			continue
+		}
+		out.add(scrub, row.json)
+		if _, err := tx.ExecContext(ctx, "DELETE FROM import WHERE seq = ?", row.seq); err != nil {
+			return err
+		}
+	}
+	return err
+}

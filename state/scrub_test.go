@@ -1,0 +1,157 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state/event"
+)
+
+func TestScrubs(t *testing.T) {
+	long := strings.Repeat("word ", 4000) + "pelican  Seventeen"
+	for _, c := range []struct {
+		name, text, want string
+		scrub            Scrub
+	}{
+		{"a whole text", "The code is Pelican\nseventeen.", Deleted, Without("pelican seventeen")},
+		{"a long one", long, Deleted, Without("pelican seventeen")},
+		{"another text", "the pelican", "", Without("pelican seventeen")},
+		{"one of several", "b is here", Deleted, Without("a is here", "b is here")},
+		{"nothing", "x", "", Without("", " ")},
+		{"an edit", "alice: paint the barn red → Done", "alice: paint the shed red → Done", Replacing("paint the shed", "paint the barn")},
+		{"on one line", "asked: paint the barn", "asked: paint the shed", Replacing("paint the shed", "paint\nthe barn")},
+		{"a short word elsewhere", "yes, I do", "", Replacing("no", "yes")},
+		{"a short word alone", "yes", "no", Replacing("no", "yes")},
+		{"a longer version is there already", "paint the barn red", "", Replacing("paint the barn red", "paint the barn")},
+	} {
+		if got, hit := c.scrub(c.text); hit != (c.want != "") || got != c.want && hit {
+			t.Errorf("%s: %q, %v, want %q", c.name, got, hit, c.want)
+		}
+	}
+}
+
+// Only texts are scrubbed: identifiers, states and times with the same letters stay.
+func TestScrubJSON(t *testing.T) {
+	const data = `{"session_id":"done-1","state":"done","transcript":["it is done"],"answers":[{"question":"done?","by":"@done:x"}],"n":12345678901234567890}`
+	out, was, err := scrubJSON([]byte(data), Without("done"))
+	if err != nil || len(was) != 2 {
+		t.Fatal(string(out), was, err)
+	}
+	const want = `{"answers":[{"by":"@done:x","question":"(deleted)"}],"n":12345678901234567890,"session_id":"done-1","state":"done","transcript":["(deleted)"]}`
+	if diff := cmp.Diff(want, string(bytes.TrimSpace(out))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A text is gone from events, tasks with answers and calls, messages, notes, imports, history, executions and transcript; what
+// has not ended keeps it. Nothing of it is left in the file.
+func TestScrubEverywhere(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	j, err := OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const word = "hunter2-xyzzy"
+	said := func(id, text string, status Status) Event {
+		m := &event.Message{MsgType: "m.text", Body: text}
+		return Event{Status: status, Event: event.Event{Room: "!r", ID: id, Sender: "@a:x", Type: event.TypeMessage, Body: event.Body{Message: m}}}
+	}
+	if _, err := j.Commit(ctx, "t", []Event{said("$1", "the password is "+word, Done), said("$2", "hello", Done), said("$3", "forget "+word, Pending)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.AddNotes(ctx, Note{Room: "!r", Kind: Semantic, Text: "it is " + word, Source: Added}, Note{Room: "!r", Kind: Semantic, Text: "something else", Source: Added}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Import(ctx, "!r", "/f", []Imported{{1, time.Unix(1, 0), "ann", "so " + word}, {2, time.Unix(1, 0), "ann", "bye"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Queue(ctx, Message{Txn: "m1", Room: "!r", Kind: KindReply, Body: "you said " + word}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.MarkSent(ctx, "m1", "$sent"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := j.Scrub(ctx, "!r", "!r", Without(word))
+	if err != nil || !out.Found || out.Open {
+		t.Fatal(out, err)
+	}
+	one, _ := j.Event(ctx, "!r", "$1")
+	two, _ := j.Event(ctx, "!r", "$2")
+	if m, _ := one.Message(); m.Body != "" {
+		t.Errorf("the event says %q", m.Body)
+	}
+	if m, _ := two.Message(); m.Body != "hello" {
+		t.Errorf("another event says %q", m.Body)
+	}
+	if notes, err := j.Notes(ctx, "!r"); err != nil || len(notes) != 1 {
+		t.Errorf("notes %+v, %v", notes, err)
+	}
+	if left, err := j.Imported(ctx, "!r", "/f"); err != nil || len(left) != 1 {
+		t.Errorf("import %+v, %v", left, err)
+	}
+	if f, err := j.Forgotten(ctx, "!r"); err != nil || !f.Has("- The password is "+word) || f.Has("hello") {
+		t.Errorf("forgotten %v, %v", f, err)
+	}
+	if untidy, err := j.Untidy(ctx, "!r"); err != nil || !untidy || j.Tidied(ctx, "!r") != nil {
+		t.Errorf("untidy %v, %v", untidy, err)
+	}
+	if _, err := j.Redact(ctx, "!r", "$3", "!r"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Clear(ctx), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "journal.db"))
+	if err != nil || bytes.Contains(data, []byte(word)) {
+		t.Errorf("the file still has it (%v)", err)
+	}
+
+	if j, err = OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop()); err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenStore(ctx, j, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	if err := store.AppendHistory(ctx, "!r", Turn{Role: "user", Content: "it is " + word, Event: "$1"}, Turn{Role: "assistant", Content: "fine", Event: "$1"}); err != nil {
+		t.Fatal(err)
+	}
+	raw := `{"session_id":"e","state":"completed","transcript":["` + word + `"],"results":[{"output":"` + word + ` used"}]}`
+	if err := store.PutExecution(ctx, "!r", []byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := store.Scrub(ctx, "!r", Without(word)); err != nil || !found {
+		t.Fatal(found, err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(filepath.Join(dir, "state.json")); err != nil || bytes.Contains(data, []byte(word)) || !bytes.Contains(data, []byte("fine")) {
+		t.Errorf("state.json: %v\n%s", err, data)
+	}
+	transcripts, err := OpenTranscripts(dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []Line{{Kind: KindUser, Event: "$1", Text: word}, {Kind: KindTool, Event: "$1", Text: "echo " + word}, {Kind: KindAssistant, Event: "$1", Text: "kept"}} {
+		if err := transcripts.Append("!r", line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := transcripts.Scrub("!r", Without(word)); err != nil || !found {
+		t.Fatal(found, err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "transcripts", "*"))
+	if data, err = os.ReadFile(files[0]); err != nil || bytes.Contains(data, []byte(word)) || !bytes.Contains(data, []byte("kept")) {
+		t.Errorf("transcript: %v\n%s", err, data)
+	}
+}
