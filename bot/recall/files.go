@@ -179,6 +179,13 @@ func (e *exchange) store(ctx context.Context) error {
 		if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
 			return err
 		}
+		scrub := state.Replacing(state.Deleted, texts...)
+		if _, err := e.journal.Scrub(ctx, e.id, e.id, scrub); err != nil {
+			return err
+		}
+		if _, err := e.Memory.store.Scrub(ctx, e.id, scrub); err != nil { // the next session is given the history
+			return err
+		}
 		if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {
 			return err
 		}

@@ -151,6 +151,11 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	if err := e.Journal.RedactNotes(ctx, e.ID, event); err != nil {
 		return err
 	}
+	for _, text := range long(words) { // in the files, too
+		if err := e.Journal.KeepForgotten(ctx, e.ID, text, workspace.StatusText(text)); err != nil {
+			return err
+		}
+	}
 	_, err = e.scrub(ctx, state.Replacing(state.Deleted, words...), []string{event}, long(words))
 	return err
 }
