@@ -165,7 +165,7 @@ func TestFailure(t *testing.T) {
 		"lock /var/lib/boxinit/lock: it " + boxinit.Locked + ", for more than 30s":                             ErrLocked,
 		"supervisor of run r could not begin: runtime: failed to create new OS thread\nfatal error: newosproc": ErrExhausted,
 	} {
-		err := failure(boxinit.Reply{Error: text, Missing: want == ErrNotFound}, "try")
+		err := failure(boxinit.Reply{Error: text, Missing: errors.Is(want, ErrNotFound)}, "try")
 		if !errors.Is(err, want) || strings.Contains(err.Error(), "newosproc") {
 			t.Errorf("%q: %v, want %v", text, err, want)
 		}

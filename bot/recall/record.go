@@ -205,13 +205,13 @@ func (f *Filter) conversations(room string, lines []state.Line, want func(state.
 	}
 	for _, path := range order {
 		if wanted[path] {
-			docs = append(docs, f.conversation(path, byTask[path]))
+			docs = append(docs, f.transcribed(path, byTask[path]))
 		}
 	}
 	return docs
 }
 
-func (f *Filter) conversation(path string, lines []state.Line) memory.Document {
+func (f *Filter) transcribed(path string, lines []state.Line) memory.Document {
 	doc := memory.Document{Source: memory.SourceTranscript, Path: path}
 	var secrets []string // that people gave as answers
 	asked := ""
