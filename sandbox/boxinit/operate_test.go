@@ -16,12 +16,11 @@ import (
 
 // asked is an operation whose answer is being read.
 type asked struct {
-	t       *testing.T
-	conn    net.Conn
-	frames  *Frames
-	out     bytes.Buffer
-	err     bytes.Buffer
-	replies []Reply
+	t      *testing.T
+	conn   net.Conn
+	frames *Frames
+	out    bytes.Buffer
+	err    bytes.Buffer
 }
 
 // request asks for an operation in this process.
