@@ -31,11 +31,11 @@ var changes = map[string]change{
 	// Newer by a commit, and good.
 	"main": {"README.md", "", "\nNewer.\n"},
 	// It fails to start.
-	"panics": {"cmd/matrix-tui/version.go", "", "\nfunc init() { panic(\"it does not begin\") }\n"},
+	"panics": {"cmd/matrix-tui/main.go", "", "\nfunc init() { panic(\"it does not begin\") }\n"},
 	// Its trial does not end.
-	"hangs": {"cmd/matrix-tui/trial.go", "log, dir := logger(", "<-ctx.Done()\n\tlog, dir := logger("},
+	"hangs": {"cmd/matrix-tui/serve/trial.go", "log, dir := cli.Logger(", "<-ctx.Done()\n\tlog, dir := cli.Logger("},
 	// Its journal loses its contents.
-	"migration": {"state/schema.go", "\n`}}\n", "\n`}, {sql: `DROP TABLE event;`}}\n"},
+	"migration": {"state/schema.go", "\tversion, err := j.version(ctx)\n", "\t_, _ = j.db.ExecContext(ctx, \"DROP TABLE event\")\n\tversion, err := j.version(ctx)\n"},
 	// It passes its trial, and fails at its real start after changing the state.
 	"early": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := b.account.Login(ctx); err != nil {"},
 	// The same, but it hangs.
