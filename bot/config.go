@@ -62,6 +62,8 @@ type Config struct {
 	MediaMax         int64          // maximum size of one file in bytes, incoming and outgoing
 	AlertRoom        string         // room for alerts about the host; "": none, unless `!alerts here` sets one
 	Version          string
+	// Rehearsal ends Run with Ready's error before the first batch of events is stored.
+	Rehearsal bool
 	// Ready is called once, after the first batch of events is stored and before
 	// the bot does anything visible to others; its error stops the bot. It may be
 	// nil.

@@ -133,6 +133,9 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 		return err
 	}
 	next.Events = in.rows
+	if b.Rehearsal { // what is stored now would not be acted on: the process that follows reads it again
+		return &notReadyError{b.beReady()}
+	}
 	fresh, err := b.Journal.CommitBatch(ctx, next)
 	if err != nil {
 		b.alarmRooms(ctx, in.rows, err)

@@ -84,7 +84,7 @@ func (o *offers) expect(room string) {
 func (o *offers) take(ctx context.Context, room string) net.Conn {
 	limit := time.NewTimer(offerTime)
 	defer limit.Stop()
-	for over := false; ; {
+	for over, began := false, time.Now(); ; {
 		o.mu.Lock()
 		now := o.of(room)
 		conn, next := now.conn, now.next
@@ -97,6 +97,9 @@ func (o *offers) take(ctx context.Context, room string) net.Conn {
 			return conn
 		case conn != nil:
 			conn.Close()
+			if time.Since(began) > offerTime {
+				return nil
+			}
 			continue
 		case give:
 			return nil

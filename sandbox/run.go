@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"matrix-tui/sandbox/boxinit"
 )
@@ -85,7 +86,9 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 	var err error
 	again := pauses()
 	for range stopTries {
-		_, err = c.ofRun(ctx, boxinit.OpStop, id)
+		try, cancel := context.WithTimeout(ctx, stopTime)
+		_, err = c.ofRun(try, boxinit.OpStop, id)
+		cancel()
 		switch {
 		case err == nil, ctx.Err() != nil, errors.Is(err, ErrUnreachable):
 			return err
@@ -103,6 +106,9 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 	}
 	return c.Restart(ctx, err)
 }
+
+// stopTime is how long one try to stop a run may take: something in the container may keep it waiting.
+const stopTime = 25 * time.Second
 
 // stopTries is how often a failing stop is retried before the container is restarted.
 const stopTries = 3

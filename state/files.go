@@ -12,6 +12,7 @@ import (
 // locks, pending files and snapshots are recreated, and the rest are the releases, if they share a folder with STATE_DIR.
 var notState = []string{
 	"gateway", "tmp", "lock", "control.sock",
+	"boxinit", // containers have its files open; missing ones are made again
 	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log", "watch.lock",
 	"journal.db.snapshot", "journal.db.snapshot-old", "journal.db.snapshot.tmp",
 	"memory.db", "memory.db-wal", "memory.db-shm", "memory.db.lock", "memory.db.damaged", // a cache

@@ -19,7 +19,10 @@ import (
 // state (live), SQLite copies the databases as last committed, and memory, which the bot can build again, is left out.
 // A transcript only grows: one with the same size and time is not copied again. Nobody else may use the target.
 func copyState(ctx context.Context, from, to string, live bool) error {
-	err := os.MkdirAll(to, 0o700)
+	_, err := os.Stat(from) // a missing one would empty the target
+	if err == nil {
+		err = os.MkdirAll(to, 0o700)
+	}
 	if err == nil { // first what SQLite would replay into another database
 		err = state.Walk(to, func(name string, d fs.DirEntry) error {
 			_, err := os.Lstat(filepath.Join(from, name))
@@ -42,7 +45,7 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 			case !d.Type().IsRegular(), live && state.IsSidecar(name):
 				return nil
 			case live && state.IsDatabase(name):
-				if err := os.Remove(dst); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				if err := removeIfThere(dst); err != nil {
 					return err
 				}
 				return state.Snapshot(ctx, src, dst)
@@ -73,15 +76,19 @@ func copyFile(src, dst string, grows bool) error {
 	if have, err := os.Stat(dst); grows && err == nil && have.Size() == info.Size() && have.ModTime().Equal(info.ModTime()) {
 		return nil
 	}
-	to, err := os.OpenFile(dst, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm())
+	part := filepath.Join(filepath.Dir(dst), ".copying") // the old file may be read-only
+	if err := removeIfThere(part); err != nil {
+		return err
+	}
+	to, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(to, from)
-	if err := errors.Join(err, to.Close()); err != nil {
+	if err := errors.Join(err, to.Close(), os.Chtimes(part, info.ModTime(), info.ModTime())); err != nil {
 		return err
 	}
-	return os.Chtimes(dst, info.ModTime(), info.ModTime())
+	return os.Rename(part, dst)
 }
 
 // sizeOf returns the size of a folder's files.

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -110,5 +111,27 @@ func TestRestoreOfADatabase(t *testing.T) {
 	check(t, copyState(t.Context(), before, state, false))
 	if n, _ := rows(t, openDB(t, path)); n != 0 {
 		t.Errorf("%d rows of the newer release are left", n)
+	}
+}
+
+// A file that is being executed, as containers do with some, can be replaced. A missing source empties nothing.
+func TestCopyOverARunningProgram(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	sleep, err := exec.LookPath("sleep")
+	check(t, err)
+	data, err := os.ReadFile(sleep)
+	check(t, err)
+	for _, dir := range []string{from, to} {
+		check(t, os.WriteFile(filepath.Join(dir, "program"), data, 0o555))
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(to, "program"), "60")
+	check(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	check(t, copyState(t.Context(), from, to, false))
+	if err := copyState(t.Context(), filepath.Join(from, "gone"), to, false); err == nil {
+		t.Error("a missing state was copied")
+	}
+	if _, err := os.Stat(filepath.Join(to, "program")); err != nil {
+		t.Error(err)
 	}
 }

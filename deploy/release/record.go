@@ -50,6 +50,14 @@ func (b Base) Read() (Record, error) {
 
 func parseRecord(data []byte) (r Record, err error) {
 	err = json.Unmarshal(data, &r)
+	switch r.Phase { // words of releases of before; to be deleted two releases later
+	case "prepared":
+		r.Phase = Asked
+	case "failing":
+		r.Phase = Switched
+	case "rolled back":
+		r.Phase = Failed
+	}
 	for _, commit := range []string{r.From, r.To} {
 		if err == nil && commit != "" && !commitName.MatchString(commit) {
 			err = fmt.Errorf("%q is not a commit", commit)
@@ -72,6 +80,13 @@ func (b Base) Write(r Record) error {
 func writeJSON(path string, mode fs.FileMode, what any) error {
 	data, err := json.MarshalIndent(what, "", "  ")
 	return errors.Join(err, renameio.WriteFile(path, append(data, '\n'), mode))
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // change rewrites the record.

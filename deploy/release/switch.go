@@ -53,6 +53,9 @@ func (u *Updater) Switch(ctx context.Context) (program string, err error) {
 	if writeErr := u.Base.Write(r); writeErr != nil {
 		return program, errors.Join(err, writeErr)
 	}
+	if u.Base.Current() != r.From {
+		err = errors.Join(err, u.Base.Use(r.From))
+	}
 	crash.At("update-failing")
 	return program, errors.Join(err, u.Base.rollBack(r))
 }
@@ -149,7 +152,8 @@ func (b Base) Ready(running string) (image string, err error) {
 		crash.At("update-ready")
 		r.Phase, r.Done, r.Ended = Done, true, time.Now().UTC()
 		delete(r.Failures, r.To)
-		err = b.Write(r)
+		// An earlier release's unit starts the guard of the release that this link points to: see parseRecord.
+		err = errors.Join(b.Write(r), removeIfThere(b.path("good")))
 	}
 	if err != nil || r.Phase != Done || r.Told {
 		return "", err

@@ -159,7 +159,11 @@ func (u *Updater) redact(lines []string) []string {
 
 // Commit records the state of things before the switch.
 func (u *Updater) Commit(before update.Snapshot) error {
-	return u.Base.change(func(r *Record) { r.Before, r.Stopped = before, time.Now().UTC() })
+	err := u.Base.change(func(r *Record) { r.Before, r.Stopped = before, time.Now().UTC() })
+	if err != nil {
+		u.busy.Store(false)
+	}
+	return err
 }
 
 // Result returns the result of the last update until Told is called.

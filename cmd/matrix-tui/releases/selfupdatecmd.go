@@ -78,6 +78,9 @@ func (i *Installed) await(ctx context.Context, a *cli.App, asked time.Time) erro
 
 // updateAlone installs the release while no bot is running.
 func (i *Installed) updateAlone(ctx context.Context, a *cli.App, cfg *settings.Config, o update.Order) error {
+	if err := i.AtStart(); err != nil { // an update may have been interrupted
+		return err
+	}
 	lock, err := state.Lock(string(cfg.StateDir))
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ import (
 // Run runs the bot until ctx ends.
 func Run(ctx context.Context, a *cli.App, args []string) error {
 	here, flags := releases.FindInstalled(), a.Flags("run")
-	rehearsal := flags.Bool("until-ready", false, "end when the first events are stored: an update tries a release like this")
+	rehearsal := flags.Bool("until-ready", false, "end when the first events are read: an update tries a release like this")
 	if err := a.Parse(flags, args); err != nil {
 		return err
 	}
@@ -124,6 +124,7 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 		parts.Updates = on.releases
 	}
 	settings, ready := botConfig(cfg, log), make(chan struct{})
+	settings.Rehearsal = on.rehearsal != nil
 	settings.Ready = func() error {
 		if on.rehearsal != nil {
 			return errReady
