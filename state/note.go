@@ -70,13 +70,14 @@ func noteID(room, text string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// AddNotes stores notes and returns those that are new, with their IDs. One that the room has stays unchanged. What was
+// AddNotes stores notes, gives them their IDs, and returns those that are new. One that the room has stays unchanged. What was
 // forgotten may be stated again, but is not observed again.
 func (j *Journal) AddNotes(ctx context.Context, notes ...Note) (added []Note, err error) {
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		added = nil
-		for _, n := range notes {
+		for i, n := range notes {
 			n.ID = noteID(n.Room, n.Text)
+			notes[i].ID = n.ID
 			if err := welcome(ctx, tx, n); errors.Is(err, errForgotten) {
 				continue
 			} else if err != nil {

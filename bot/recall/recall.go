@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -125,14 +126,14 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		return err
 	}
 	err = m.with(ctx, t.Room, func(x *memory.Index) error {
-		docs, known := append(l.docs, documents(added)...), []string{}
-		for _, doc := range docs {
-			known = append(known, doc.Path)
-		}
-		if err := m.put(ctx, x, docs...); err != nil {
+		if err := m.put(ctx, x, append(slices.Clone(l.docs), documents(added)...)...); err != nil {
 			return err
 		}
-		return x.Give(ctx, t.Session, known) // the session was there
+		var known []string // to the session, which was there; Fill may have added the notes
+		for _, doc := range append(l.docs, documents(l.notes)...) {
+			known = append(known, doc.Path)
+		}
+		return x.Give(ctx, t.Session, known)
 	})
 	if err != nil {
 		m.room(t.Room).set(false)
