@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"io"
 
 	"matrix-tui/sandbox/boxinit"
 )
@@ -10,8 +11,13 @@ import (
 // WriteFile writes data to path in the container through a temporary file, so that a
 // reader never sees a partial file. It creates missing directories.
 func (c *Container) WriteFile(ctx context.Context, path string, data []byte) error {
-	request := boxinit.Request{Op: boxinit.OpWrite, Path: path, Size: int64(len(data))}
-	_, err := c.short(ctx, "write "+path, request, func(o *operation) { o.stdin = bytes.NewReader(data) })
+	return c.WriteFrom(ctx, path, bytes.NewReader(data), int64(len(data)))
+}
+
+// WriteFrom is WriteFile for data of a size that is read from its beginning, each time if it is tried again.
+func (c *Container) WriteFrom(ctx context.Context, path string, data io.ReaderAt, size int64) error {
+	request := boxinit.Request{Op: boxinit.OpWrite, Path: path, Size: size}
+	_, err := c.short(ctx, "write "+path, request, func(o *operation) { o.stdin = io.NewSectionReader(data, 0, size) })
 	return err
 }
 

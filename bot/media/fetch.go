@@ -115,11 +115,17 @@ type Container interface {
 	Exec(context.Context, sandbox.Cmd) (sandbox.Result, error)
 }
 
+// Inbox is what Deliver needs from a room's container; [sandbox.Container] implements it.
+type Inbox interface {
+	Container
+	WriteFrom(ctx context.Context, path string, data io.ReaderAt, size int64) error
+}
+
 // Deliver copies a fetched file into the container's inbox under name, which comes from
 // FileName, and returns its path. If another file has that name, the event becomes a
 // part of it. It may be repeated. It removes the oldest files in the inbox above the
 // limits, except those in keep: files of unfinished tasks.
-func Deliver(ctx context.Context, container Container, name, event string, f *Fetched, keep []string) (string, error) {
+func Deliver(ctx context.Context, container Inbox, name, event string, f *Fetched, keep []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	data, err := os.Open(f.Path)
@@ -130,7 +136,7 @@ func Deliver(ctx context.Context, container Container, name, event string, f *Fe
 	to, other := path.Join(InboxDir, name), path.Join(InboxDir, distinct(name, event))
 	result, err := container.Exec(ctx, sandbox.Cmd{
 		Argv: append([]string{"/bin/sh", "-c", bringScript, "inbox"}, bringArgs(to, other, f, keep)...),
-		Dir:  "/", Stdin: data, Env: []string{"LC_ALL=C"},
+		Dir:  "/", Env: []string{"LC_ALL=C"},
 	})
 	if err != nil {
 		return "", fmt.Errorf("deliver a file: %w", err)
@@ -140,6 +146,9 @@ func Deliver(ctx context.Context, container Container, name, event string, f *Fe
 	}
 	if string(result.Stdout) == other {
 		to = other
+	}
+	if err := container.WriteFrom(ctx, to, data, f.Size); err != nil {
+		return "", fmt.Errorf("deliver a file: %w", err)
 	}
 	return to, nil
 }

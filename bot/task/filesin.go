@@ -77,7 +77,7 @@ func acquireTransfer(ctx context.Context, env *Env, waits func()) (done func(), 
 type filesIn struct {
 	t         *Task
 	shown     *progress
-	container media.Container
+	container media.Inbox
 }
 
 // copyIn copies the task's missing files into the container's inbox. If a file fails, it
