@@ -11,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"matrix-tui/state/damage"
 )
@@ -83,6 +84,13 @@ func TestSnapshotThatCounts(t *testing.T) {
 	for name, spoil := range map[string]func(newest string){
 		"newest":           func(string) {},
 		"older":            func(newest string) { write(newest, []byte("no database")) },
+		"cut to nothing":   func(newest string) { write(newest, nil) },
+		"in the middle": func(newest string) { // where only a check looks
+			overwrite(t, newest, rand.New(rand.NewPCG(1, 1)), len(busy.files[true][""])/4096/2)
+			if err := CheckDatabase(ctx, newest); !damage.Is(err) {
+				t.Fatalf("the check says %v", err)
+			}
+		},
 		"of a newer bot":   func(newest string) { newerJournal(t, newest) },
 		"cut while moved":  func(newest string) { must(t, os.Remove(newest)) },
 		"none that counts": func(newest string) { write(newest, []byte("none")); must(t, os.Remove(newest+"-old")) },
@@ -104,6 +112,36 @@ func TestSnapshotThatCounts(t *testing.T) {
 				t.Errorf("%+v, token %q, %v", report, token, err)
 			}
 			must(t, use(j))
+		})
+	}
+}
+
+// A disk that is full, or a file that cannot be read, makes no snapshot useless: the damaged journal stays until another start.
+func TestRestoreThatCannotGoOn(t *testing.T) {
+	for name, spoil := range map[string]func(snapshot string) (mend func()){
+		"no space": func(snapshot string) func() { // except for an empty one
+			free := fill(t, filepath.Dir(snapshot))
+			ballast := filepath.Join(filepath.Dir(snapshot), "ballast")
+			info, err := os.Stat(ballast)
+			must(t, errors.Join(err, os.Truncate(ballast, info.Size()-600<<10)))
+			return free
+		},
+		"unreadable": func(snapshot string) func() { // a folder can be opened but not read
+			must(t, os.Rename(snapshot, snapshot+"-kept"))
+			must(t, os.Mkdir(snapshot, 0o700))
+			return func() { must(t, errors.Join(os.Remove(snapshot), os.Rename(snapshot+"-kept", snapshot))) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(smallDisk(t, "8m"), "journal.db")
+			before := busyJournal(t, path, true)
+			must(t, damage.Mark(path, errors.New("test")))
+			mend := spoil(path + ".snapshot")
+			if j, err := OpenJournal(ctx, path, zerolog.Nop()); err == nil {
+				t.Errorf("restored something: %v", j.Close())
+			}
+			mend()
+			checkRestored(t, openJournal(t, path), before)
 		})
 	}
 }

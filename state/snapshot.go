@@ -134,7 +134,7 @@ func CheckDatabase(ctx context.Context, path string) error {
 		return explain(fmt.Errorf("check database %s: %w", path, err), path)
 	}
 	if said != "ok" {
-		return fmt.Errorf("check database %s: it is damaged: %s", path, said)
+		return fmt.Errorf("check database %s: %w: %s", path, damage.Err, said)
 	}
 	return nil
 }
