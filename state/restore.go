@@ -126,7 +126,10 @@ func (j *Journal) restore(ctx context.Context, why error) error {
 			err = fresh.open(ctx)
 		}
 		if err == nil {
-			break
+			if err = fresh.mend(ctx); err == nil {
+				break
+			}
+			err = errors.Join(err, fresh.db.Close())
 		}
 		if snapshot == "" || !useless(err) {
 			return fmt.Errorf("restore journal from %s: %w", cmp.Or(snapshot, "nothing"), err)

@@ -82,9 +82,9 @@ func checkRestored(t *testing.T, j *Journal, before map[string]string) {
 func TestSnapshotThatCounts(t *testing.T) {
 	write := func(path string, data []byte) { must(t, os.WriteFile(path, data, 0o600)) }
 	for name, spoil := range map[string]func(newest string){
-		"newest":           func(string) {},
-		"older":            func(newest string) { write(newest, []byte("no database")) },
-		"cut to nothing":   func(newest string) { write(newest, nil) },
+		"newest":         func(string) {},
+		"older":          func(newest string) { write(newest, []byte("no database")) },
+		"cut to nothing": func(newest string) { write(newest, nil) },
 		"in the middle": func(newest string) { // where only a check looks
 			overwrite(t, newest, rand.New(rand.NewPCG(1, 1)), len(busy.files[true][""])/4096/2)
 			if err := CheckDatabase(ctx, newest); !damage.Is(err) {
