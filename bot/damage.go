@@ -36,14 +36,6 @@ func (b *Bot) keepSnapshots(ctx context.Context) {
 	}
 }
 
-// restoring reports whether the room's tasks are of a snapshot and may have ended since: what is missing shows that.
-func (r *room) restoring(ctx context.Context) (bool, error) {
-	if r.bot.Journal.Corrupt() == "" {
-		return false, nil
-	}
-	return r.bot.Journal.HasGap(ctx, r.id)
-}
-
 // answeredIn returns the events in a room that its history knows to be answered.
 func (b *Bot) answeredIn(room string) (events []string) {
 	for _, turn := range b.Store.History(room) {

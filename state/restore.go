@@ -52,8 +52,18 @@ func (j *Journal) Restored(ctx context.Context) (*Restored, error) {
 }
 
 func (j *Journal) noteRestored(ctx context.Context, r Restored) error {
-	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", restoredKey, string(encodeJSON(r)))
+	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')", restoredKey, string(encodeJSON(r)))
 	return j.failed("note what was restored", err)
+}
+
+// endRestoring is for each sync: from the first one on that leaves no gaps, tasks are as they are.
+const endRestoring = "DELETE FROM meta WHERE key = 'restoring' AND NOT EXISTS (SELECT 1 FROM gap)"
+
+// Restoring reports whether the room's tasks are of a snapshot and may have ended since: what is missing shows that.
+func (j *Journal) Restoring(ctx context.Context, room string) (bool, error) {
+	n := 0
+	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta JOIN gap ON room = ? WHERE key = 'restoring'", room).Scan(&n)
+	return n > 0, j.failed("look up what was restored", err)
 }
 
 // ForgetRestored records that the owners know what was restored.

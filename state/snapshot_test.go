@@ -1,11 +1,14 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 )
 
@@ -96,6 +99,54 @@ func TestSnapshotOfWhatIsNone(t *testing.T) {
 	if err := Snapshot(t.Context(), path, filepath.Join(dir, "copy.db")); err == nil {
 		t.Error("a file that is not a database was copied")
 	}
+}
+
+// A snapshot is taken once an hour, if there is something new, and at the end; two are kept.
+func TestTakeSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openJournal(t, path)
+	check := func(what string, want ...string) {
+		t.Helper()
+		var tokens []string
+		for _, snapshot := range j.snapshots() {
+			if !exists(snapshot) {
+				continue
+			}
+			read, err := ReadJournal(ctx, snapshot)
+			must(t, err)
+			token, err := read.NextBatch(ctx)
+			must(t, errors.Join(err, read.Close()))
+			tokens = append(tokens, token)
+		}
+		if diff := gocmp.Diff(want, tokens); diff != "" {
+			t.Error(what, diff)
+		}
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	for _, step := range []struct {
+		what, token string
+		old         bool
+		want        []string
+	}{
+		{"the first", "t1", false, []string{"t1"}},
+		{"young", "t2", false, []string{"t1"}},
+		{"old", "t3", true, []string{"t3", "t1"}},
+		{"nothing new", "t3", true, []string{"t3", "t1"}},
+		{"two are kept", "t4", true, []string{"t4", "t3"}},
+	} {
+		commit(t, j, step.token)
+		must(t, j.KeepClock(ctx, Clock{Time: time.Now()}))
+		if step.old {
+			must(t, os.Chtimes(j.snapshots()[0], old, old))
+		}
+		if next, err := j.TakeSnapshot(ctx); err != nil || next <= 0 || next > 2*SnapshotEvery {
+			t.Errorf("%s: next in %v, %v", step.what, next, err)
+		}
+		check(step.what, step.want...)
+	}
+	commit(t, j, "t5")
+	j.closingSnapshot()
+	check("at the end", "t5", "t4")
 }
 
 func TestInUse(t *testing.T) {
