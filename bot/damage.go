@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"matrix-tui/bot/alert"
-	"matrix-tui/state/retry"
 )
 
 // tellRestored tells the owners what took the place of a damaged or lost journal. It first notes which messages the
@@ -25,14 +25,18 @@ func (b *Bot) tellRestored(ctx context.Context) error {
 	return b.Journal.ForgetRestored(ctx)
 }
 
-// keepSnapshots takes a snapshot of the journal every hour.
+// keepSnapshots takes a snapshot of the journal every hour, and soon after something was removed.
 func (b *Bot) keepSnapshots(ctx context.Context) {
 	for ctx.Err() == nil {
 		next, err := b.Journal.TakeSnapshot(ctx)
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn().Err(err).Msg("cannot take a snapshot of the journal")
 		}
-		_ = retry.Sleep(ctx, next)
+		select {
+		case <-ctx.Done():
+		case <-b.Journal.Stale():
+		case <-time.After(next):
+		}
 	}
 }
 

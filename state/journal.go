@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -31,8 +32,10 @@ type Journal struct {
 	readOnly bool
 	fresh    bool // its tables were created when it was opened
 
-	copied  int64        // changes that the newest snapshot has, of this process
-	routine atomic.Int64 // changes that need no snapshot
+	stale   chan struct{} // holds one token while snapshots are to be replaced
+	rest    time.Duration // least time between snapshots, after what the last one took
+	copied  int64         // changes that the newest snapshot has, of this process
+	routine atomic.Int64  // changes that need no snapshot
 
 	damageOnce sync.Once
 	onDamage   atomic.Pointer[func(error)]
@@ -46,7 +49,7 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	j := &Journal{path: path, log: log}
+	j := &Journal{path: path, log: log, stale: make(chan struct{}, 1)}
 	err := j.finishRestore()
 	switch {
 	case err != nil:

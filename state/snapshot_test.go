@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -147,6 +148,56 @@ func TestTakeSnapshot(t *testing.T) {
 	commit(t, j, "t5")
 	j.closingSnapshot()
 	check("at the end", "t5", "t4")
+}
+
+// Snapshots that have what was forgotten are replaced soon, once, and also by the process after.
+func TestSnapshotsForget(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openJournal(t, path)
+	age := func(by time.Duration) time.Time {
+		t.Helper()
+		at := time.Now().Add(-by)
+		must(t, os.Chtimes(j.snapshots()[0], at, at))
+		return at
+	}
+	take := func() (next time.Duration) {
+		t.Helper()
+		next, err := j.TakeSnapshot(ctx)
+		must(t, err)
+		return next
+	}
+	const word = "correct-horse-battery"
+	for _, id := range []string{"$1", "$2"} {
+		e := anEvent("!r", id, Done)
+		e.Body.Message.Body = word
+		commit(t, j, id, e)
+		take()
+		age(2 * time.Hour)
+	}
+	age(30 * time.Second)
+	for range 3 {
+		_, err := j.Scrub(ctx, "!r", "!r", Without(word))
+		must(t, errors.Join(err, j.Clear(ctx)))
+	}
+	<-j.Stale()
+	if data, err := os.ReadFile(j.snapshots()[0]); err != nil || !bytes.Contains(data, []byte(word)) {
+		t.Fatal("no snapshot has it", err)
+	}
+	if next := take(); next > time.Minute || !exists(j.snapshots()[1]) {
+		t.Errorf("not a minute old: next in %v", next)
+	}
+	must(t, j.db.Close())
+	j = openJournal(t, path)
+	age(2 * time.Minute)
+	take()
+	if data, err := os.ReadFile(j.snapshots()[0]); err != nil || bytes.Contains(data, []byte(word)) || exists(j.snapshots()[1]) {
+		t.Errorf("a snapshot still has it: %v", err)
+	}
+	at := age(2 * time.Hour)
+	take()
+	if info, err := os.Stat(j.snapshots()[0]); err != nil || !info.ModTime().Equal(at) {
+		t.Errorf("replaced without need: %v", err)
+	}
 }
 
 func TestInUse(t *testing.T) {
