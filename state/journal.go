@@ -30,6 +30,7 @@ type Journal struct {
 	log      zerolog.Logger
 	corrupt  string
 	readOnly bool
+	joined   bool // the bot may be running beside it: the snapshots are the bot's
 	fresh    bool // its tables were created when it was opened
 
 	stale   chan struct{} // holds one token while snapshots are to be replaced
@@ -96,13 +97,17 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 // and never repairs or imports one.
 func JoinJournal(ctx context.Context, path string) (*Journal, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return OpenJournal(ctx, path, zerolog.Nop())
+		j, err := OpenJournal(ctx, path, zerolog.Nop())
+		if err == nil {
+			j.joined = true
+		}
+		return j, err
 	}
 	read, err := ReadJournal(ctx, path) // for its errors
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{path: path, log: zerolog.Nop()}
+	j := &Journal{path: path, log: zerolog.Nop(), joined: true}
 	if err := errors.Join(read.Close(), j.connect(j.params())); err != nil {
 		return nil, explain(fmt.Errorf("open journal: %w", err), path)
 	}
@@ -112,7 +117,7 @@ func JoinJournal(ctx context.Context, path string) (*Journal, error) {
 // Corrupt returns the path to which OpenJournal moved a damaged journal, or "".
 func (j *Journal) Corrupt() string { return j.corrupt }
 
-// Close closes the journal, after a last snapshot.
+// Close closes the journal, after a last snapshot if OpenJournal has opened it.
 func (j *Journal) Close() error {
 	j.closingSnapshot()
 	if err := j.db.Close(); err != nil {

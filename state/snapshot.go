@@ -123,7 +123,7 @@ func (j *Journal) takeSnapshot(ctx context.Context) error {
 // start may be the one that meets the damage.
 func (j *Journal) closingSnapshot() {
 	info, err := os.Stat(j.path)
-	if err != nil || info.Size() > closingSize || j.readOnly || damage.Marked(j.path) {
+	if err != nil || info.Size() > closingSize || j.readOnly || j.joined || damage.Marked(j.path) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -200,6 +200,20 @@ func TestSnapshotsForget(t *testing.T) {
 	}
 }
 
+// Another process leaves the snapshots to the bot.
+func TestJoinedTakesNoSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	for range 2 { // the first one creates it
+		j, err := JoinJournal(ctx, path)
+		must(t, err)
+		commit(t, j, "token")
+		must(t, j.Close())
+		if exists(j.snapshots()[0]) {
+			t.Error("it took a snapshot")
+		}
+	}
+}
+
 func TestInUse(t *testing.T) {
 	dir := t.TempDir()
 	if InUse(dir) {
