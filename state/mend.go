@@ -39,8 +39,9 @@ func (j *Journal) mend(ctx context.Context) error {
 				return err
 			}
 			for _, row := range bad {
-				j.log.Error().Str("table", w.table).Str("column", w.column).Int64("row", row).Msg("cannot read JSON of a snapshot: emptied")
-				if _, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE %s SET %s = ? WHERE rowid = ?", w.table, w.column), w.empty, row); err != nil {
+				j.log.Error().Str("column", w.table+"."+w.column).Int64("row", row).Msg("cannot read JSON of a snapshot: emptied")
+				update := fmt.Sprintf("UPDATE %s SET %s = ? WHERE rowid = ?", w.table, w.column)
+				if _, err := tx.ExecContext(ctx, update, w.empty, row); err != nil {
 					return err
 				}
 			}
