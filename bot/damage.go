@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"matrix-tui/bot/alert"
-	"matrix-tui/state/retry"
 )
 
 // tellRestored tells the owners what took the place of a damaged or lost journal. It first notes which messages the
@@ -25,23 +25,19 @@ func (b *Bot) tellRestored(ctx context.Context) error {
 	return b.Journal.ForgetRestored(ctx)
 }
 
-// keepSnapshots takes a snapshot of the journal every hour.
+// keepSnapshots takes a snapshot of the journal every hour, and soon after something was removed.
 func (b *Bot) keepSnapshots(ctx context.Context) {
 	for ctx.Err() == nil {
 		next, err := b.Journal.TakeSnapshot(ctx)
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn().Err(err).Msg("cannot take a snapshot of the journal")
 		}
-		_ = retry.Sleep(ctx, next)
+		select {
+		case <-ctx.Done():
+		case <-b.Journal.Stale():
+		case <-time.After(next):
+		}
 	}
-}
-
-// restoring reports whether the room's tasks are of a snapshot and may have ended since: what is missing shows that.
-func (r *room) restoring(ctx context.Context) (bool, error) {
-	if r.bot.Journal.Corrupt() == "" {
-		return false, nil
-	}
-	return r.bot.Journal.HasGap(ctx, r.id)
 }
 
 // answeredIn returns the events in a room that its history knows to be answered.

@@ -148,7 +148,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if waits, err := r.restoring(ctx); waits || err != nil {
+	if waits, err := r.bot.Journal.Restoring(ctx, r.id); waits || err != nil {
 		return nil, err
 	}
 	r.decisions.Lock()

@@ -81,7 +81,11 @@ func (j *Journal) CommitBatch(ctx context.Context, b Batch) (fresh []Event, err 
 			e.Seq, e.At = seq, time.UnixMilli(at).UTC()
 			fresh = append(fresh, e)
 		}
-		return nil
+		if b.Next == "" {
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, endRestoring)
+		return err
 	})
 	if err != nil {
 		return nil, j.failed("commit events", err)

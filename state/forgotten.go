@@ -71,7 +71,10 @@ func keepHashes(ctx context.Context, tx *sql.Tx, room string, hashes []string) e
 		}
 	}
 	_, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE seq IN (SELECT seq FROM forgotten WHERE room = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)", room, maxForgotten)
-	return err
+	if err != nil || len(hashes) == 0 {
+		return err
+	}
+	return markStale(ctx, tx)
 }
 
 // Welcome lets texts be known again, because people have said them again.

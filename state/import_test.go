@@ -133,18 +133,20 @@ func must1[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T { t.Helper(); must(t, err); return value }
 }
 
-// A journal that is too old stays as it is.
+// A journal that is too old, or of no release, stays as it is.
 func TestJournalTooOld(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	oldJournal(t, path, "PRAGMA user_version = 7", "PRAGMA wal_checkpoint(TRUNCATE)")
-	before := readFiles(t, path, "")
-	_, err := OpenJournal(ctx, path, zerolog.Nop())
-	wantSentence(t, err, "too old for this release")
-	if !errors.Is(err, ErrOlder) {
-		t.Error(err)
-	}
-	if diff := cmp.Diff(before, readFiles(t, path, "")); diff != "" {
-		t.Error("changed")
+	for version, want := range map[string]string{"7": "too old for this release", "10": "between two releases"} {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		oldJournal(t, path, "PRAGMA user_version = "+version, "PRAGMA wal_checkpoint(TRUNCATE)")
+		before := readFiles(t, path, "")
+		_, err := OpenJournal(ctx, path, zerolog.Nop())
+		wantSentence(t, err, want)
+		if !errors.Is(err, ErrOlder) {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(before, readFiles(t, path, "")); diff != "" {
+			t.Error("changed")
+		}
 	}
 }
 

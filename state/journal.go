@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -29,10 +30,13 @@ type Journal struct {
 	log      zerolog.Logger
 	corrupt  string
 	readOnly bool
+	joined   bool // the bot may be running beside it: the snapshots are the bot's
 	fresh    bool // its tables were created when it was opened
 
-	copied  int64        // changes that the newest snapshot has, of this process
-	routine atomic.Int64 // changes that need no snapshot
+	stale   chan struct{} // holds one token while snapshots are to be replaced
+	rest    time.Duration // least time between snapshots, after what the last one took
+	copied  int64         // changes that the newest snapshot has, of this process
+	routine atomic.Int64  // changes that need no snapshot
 
 	damageOnce sync.Once
 	onDamage   atomic.Pointer[func(error)]
@@ -46,7 +50,7 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	j := &Journal{path: path, log: log}
+	j := &Journal{path: path, log: log, stale: make(chan struct{}, 1)}
 	err := j.finishRestore()
 	switch {
 	case err != nil:
@@ -93,13 +97,17 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 // and never repairs or imports one.
 func JoinJournal(ctx context.Context, path string) (*Journal, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return OpenJournal(ctx, path, zerolog.Nop())
+		j, err := OpenJournal(ctx, path, zerolog.Nop())
+		if err == nil {
+			j.joined = true
+		}
+		return j, err
 	}
 	read, err := ReadJournal(ctx, path) // for its errors
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{path: path, log: zerolog.Nop()}
+	j := &Journal{path: path, log: zerolog.Nop(), joined: true}
 	if err := errors.Join(read.Close(), j.connect(j.params())); err != nil {
 		return nil, explain(fmt.Errorf("open journal: %w", err), path)
 	}
@@ -109,7 +117,7 @@ func JoinJournal(ctx context.Context, path string) (*Journal, error) {
 // Corrupt returns the path to which OpenJournal moved a damaged journal, or "".
 func (j *Journal) Corrupt() string { return j.corrupt }
 
-// Close closes the journal, after a last snapshot.
+// Close closes the journal, after a last snapshot if OpenJournal has opened it.
 func (j *Journal) Close() error {
 	j.closingSnapshot()
 	if err := j.db.Close(); err != nil {

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/event"
 )
 
@@ -249,7 +251,9 @@ func scanMessage(row scanner) (Message, error) {
 		return Message{}, ErrNotFound
 	}
 	if err == nil && file != "" {
-		err = json.Unmarshal([]byte(file), &m.File)
+		if err = json.Unmarshal([]byte(file), &m.File); err != nil {
+			err = fmt.Errorf("read file of message %s: %w", m.Txn, errors.Join(damage.Err, err))
+		}
 	}
 	if err != nil {
 		return Message{}, err

@@ -80,7 +80,7 @@ func (s *Store) load() (*contents, error) {
 func (c *contents) shown(rooms []string) (all []any) {
 	for _, room := range rooms {
 		ts := c.history[room] // never changed in place
-		all = append(all, c.containers[room], len(ts), unsafe.SliceData(ts))
+		all = append(all, c.containers[room], c.volumes[room], len(ts), unsafe.SliceData(ts))
 	}
 	return all
 }

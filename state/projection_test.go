@@ -12,17 +12,17 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// whole is a file of the release before schema 10.
+// whole is a file of an earlier release.
 const whole = `{"containers": {"!r": "box"}, "history": {"!r": [{"role":"user","content":"x","event":"$1"}]}, "sessions": {"!r": "s"},
 	"resets": {"!q": "reset"}, "volumes": {"!r": "!old"}, "successors": {"!old": "!r"}, "packages": {"!r": ["jq"]},
 	"executions": {"!r": [{"session_id":"1","state":"running"}, "odd"], "!q": 1}, "answer": 42}`
 
-// state.json has two keys, and those that are not ours. Everything is in the journal.
+// state.json has three keys, and those that are not ours. Everything is in the journal.
 func TestProjection(t *testing.T) {
 	dir := t.TempDir()
 	writeState(t, dir, whole)
 	const want = "{\n  \"containers\": {\n    \"!r\": \"box\"\n  },\n  \"history\": {\n    \"!r\": [\n      " +
-		`{"role":"user","content":"x","event":"$1"}` + "\n    ]\n  },\n  \"answer\": 42\n}\n"
+		`{"role":"user","content":"x","event":"$1"}` + "\n    ]\n  },\n  \"volumes\": {\n    \"!r\": \"!old\"\n  },\n  \"answer\": 42\n}\n"
 	for range 2 {
 		j, s, err := Open(ctx, dir, zerolog.Nop())
 		must(t, err)
@@ -52,6 +52,8 @@ func TestJournalAndFileDisagree(t *testing.T) {
 	}
 	s := reopen(func() {})
 	must(t, s.SetContainer(ctx, "!r", "box"))
+	must(t, s.MoveRoom(ctx, "!r", "!next")) // with its volumes
+	must(t, s.SetContainer(ctx, "!r", "box"))
 	must(t, s.SetSession(ctx, "!r", "s"))
 	must(t, s.Close())
 	for name, spoil := range map[string]func(){
@@ -66,7 +68,7 @@ func TestJournalAndFileDisagree(t *testing.T) {
 		must(t, s.Close())
 	}
 	s = reopen(func() { must(t, removeDatabase(filepath.Join(dir, "journal.db"))) })
-	if s.Container("!r") != "box" || s.Session("!r") != "" {
+	if s.Container("!r") != "box" || s.VolumesOf("!next") != "!r" || s.Session("!r") != "" {
 		t.Errorf("after the loss of the journal: %q, %q", s.Container("!r"), s.Session("!r"))
 	}
 	must(t, s.Close())
@@ -83,7 +85,9 @@ func TestNewerFileThanSnapshot(t *testing.T) {
 		must(t, s.AppendHistory(ctx, "!r", turn(1), turn(2)))
 		must(t, s.AppendHistory(ctx, "!forgotten", turn(1)))
 		must(t, s.SetSession(ctx, "!r", "s"))
+		must(t, s.SetContainer(ctx, "!old", "box"))
 		must(t, j.takeSnapshot(ctx))
+		must(t, s.MoveRoom(ctx, "!old", "!next"))
 		must(t, s.AppendHistory(ctx, "!r", turn(3)))
 		must(t, s.SetHistory(ctx, "!forgotten", nil))
 		must(t, s.SetContainer(ctx, "!new", "box"))
@@ -102,6 +106,9 @@ func TestNewerFileThanSnapshot(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, s.History("!r")); diff != "" || s.Container("!new") != container || s.Session("!r") != session {
 			t.Errorf("newer %v: %q %q %s", newer, s.Container("!new"), s.Session("!r"), diff)
+		}
+		if moved := s.VolumesOf("!next") == "!old" && s.Container("!old") == ""; moved != newer {
+			t.Errorf("newer %v: moved %v", newer, moved)
 		}
 		if forgotten := len(s.History("!forgotten")) == 0; forgotten != newer {
 			t.Errorf("newer %v: forgotten %v", newer, forgotten)

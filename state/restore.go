@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -51,8 +52,18 @@ func (j *Journal) Restored(ctx context.Context) (*Restored, error) {
 }
 
 func (j *Journal) noteRestored(ctx context.Context, r Restored) error {
-	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", restoredKey, string(encodeJSON(r)))
+	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')", restoredKey, string(encodeJSON(r)))
 	return j.failed("note what was restored", err)
+}
+
+// endRestoring is for each sync: from the first one on that leaves no gaps, tasks are as they are.
+const endRestoring = "DELETE FROM meta WHERE key = 'restoring' AND NOT EXISTS (SELECT 1 FROM gap)"
+
+// Restoring reports whether the room's tasks are of a snapshot and may have ended since: what is missing shows that.
+func (j *Journal) Restoring(ctx context.Context, room string) (bool, error) {
+	n := 0
+	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta JOIN gap ON room = ? WHERE key = 'restoring'", room).Scan(&n)
+	return n > 0, j.failed("look up what was restored", err)
 }
 
 // ForgetRestored records that the owners know what was restored.
@@ -118,17 +129,20 @@ func (j *Journal) restore(ctx context.Context, why error) error {
 	fresh := &Journal{path: j.newPath(), log: j.log}
 	for _, snapshot := range append(j.snapshots(), "") {
 		err := removeDatabase(fresh.path)
-		if err == nil && snapshot != "" {
+		if r.At = (time.Time{}); err == nil && snapshot != "" {
 			r.At, err = copySnapshot(ctx, snapshot, fresh.path)
 		}
 		if err == nil {
 			err = fresh.open(ctx)
 		}
 		if err == nil {
-			break
+			if err = fresh.mend(ctx); err == nil {
+				break
+			}
+			err = errors.Join(err, fresh.db.Close())
 		}
-		if r.At = (time.Time{}); snapshot == "" {
-			return err
+		if snapshot == "" || !useless(err) {
+			return fmt.Errorf("restore journal from %s: %w", cmp.Or(snapshot, "nothing"), err)
 		}
 		j.log.Warn().Err(err).Msg("cannot use a snapshot of the journal")
 	}
@@ -142,6 +156,12 @@ func (j *Journal) restore(ctx context.Context, why error) error {
 	j.corrupt = aside
 	j.log.Error().Str("moved_to", aside).Time("snapshot", r.At).Msg("journal was damaged: moved aside, going on with a snapshot")
 	return j.putNew()
+}
+
+// useless reports whether an error says that a snapshot will never be of use. After any other, such as a full disk, a later
+// start may still use it.
+func useless(err error) bool {
+	return damage.Is(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder)
 }
 
 // putNew puts the complete new file in the place of the journal.
@@ -171,7 +191,19 @@ func copySnapshot(ctx context.Context, from, to string) (at time.Time, err error
 	if err = errors.Join(err, into.Sync(), into.Close()); err != nil {
 		return at, fmt.Errorf("copy snapshot: %w", err)
 	}
-	return info.ModTime().UTC(), CheckDatabase(ctx, to)
+	if err := CheckDatabase(ctx, to); err != nil {
+		return at, err
+	}
+	db, err := openReadOnly(to)
+	if err != nil {
+		return at, err
+	}
+	defer db.Close()
+	var version int
+	if err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err == nil && version == 0 {
+		err = fmt.Errorf("%w: %s has no tables", damage.Err, from) // cut to nothing
+	}
+	return info.ModTime().UTC(), err
 }
 
 func (j *Journal) newPath() string { return j.path + ".new" }

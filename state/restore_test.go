@@ -11,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"matrix-tui/state/damage"
 )
@@ -66,6 +67,7 @@ func checkRestored(t *testing.T, j *Journal, before map[string]string) {
 	}
 	after := rowsOf(t, j)
 	delete(after, "meta "+restoredKey)
+	delete(after, "meta restoring")
 	if diff := gocmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
@@ -81,8 +83,15 @@ func checkRestored(t *testing.T, j *Journal, before map[string]string) {
 func TestSnapshotThatCounts(t *testing.T) {
 	write := func(path string, data []byte) { must(t, os.WriteFile(path, data, 0o600)) }
 	for name, spoil := range map[string]func(newest string){
-		"newest":           func(string) {},
-		"older":            func(newest string) { write(newest, []byte("no database")) },
+		"newest":         func(string) {},
+		"older":          func(newest string) { write(newest, []byte("no database")) },
+		"cut to nothing": func(newest string) { write(newest, nil) },
+		"in the middle": func(newest string) { // where only a check looks
+			overwrite(t, newest, rand.New(rand.NewPCG(1, 1)), len(busy.files[true][""])/4096/2)
+			if err := CheckDatabase(ctx, newest); !damage.Is(err) {
+				t.Fatalf("the check says %v", err)
+			}
+		},
 		"of a newer bot":   func(newest string) { newerJournal(t, newest) },
 		"cut while moved":  func(newest string) { must(t, os.Remove(newest)) },
 		"none that counts": func(newest string) { write(newest, []byte("none")); must(t, os.Remove(newest+"-old")) },
@@ -104,6 +113,36 @@ func TestSnapshotThatCounts(t *testing.T) {
 				t.Errorf("%+v, token %q, %v", report, token, err)
 			}
 			must(t, use(j))
+		})
+	}
+}
+
+// A disk that is full, or a file that cannot be read, makes no snapshot useless: the damaged journal stays until another start.
+func TestRestoreThatCannotGoOn(t *testing.T) {
+	for name, spoil := range map[string]func(snapshot string) (mend func()){
+		"no space": func(snapshot string) func() { // except for an empty one
+			free := fill(t, filepath.Dir(snapshot))
+			ballast := filepath.Join(filepath.Dir(snapshot), "ballast")
+			info, err := os.Stat(ballast)
+			must(t, errors.Join(err, os.Truncate(ballast, info.Size()-600<<10)))
+			return free
+		},
+		"unreadable": func(snapshot string) func() { // a folder can be opened but not read
+			must(t, os.Rename(snapshot, snapshot+"-kept"))
+			must(t, os.Mkdir(snapshot, 0o700))
+			return func() { must(t, errors.Join(os.Remove(snapshot), os.Rename(snapshot+"-kept", snapshot))) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(smallDisk(t, "8m"), "journal.db")
+			before := busyJournal(t, path, true)
+			must(t, damage.Mark(path, errors.New("test")))
+			mend := spoil(path + ".snapshot")
+			if j, err := OpenJournal(ctx, path, zerolog.Nop()); err == nil {
+				t.Errorf("restored something: %v", j.Close())
+			}
+			mend()
+			checkRestored(t, openJournal(t, path), before)
 		})
 	}
 }
@@ -137,6 +176,7 @@ func TestRestoreContinues(t *testing.T) {
 			step(path, damage.AsideName(path))
 			after := rowsOf(t, openJournal(t, path))
 			delete(after, "meta "+restoredKey)
+			delete(after, "meta restoring")
 			if diff := gocmp.Diff(before, after); diff != "" {
 				t.Error(diff)
 			}
@@ -172,54 +212,6 @@ func TestUncleanEndIsChecked(t *testing.T) {
 	if j := openJournal(t, path); j.Corrupt() == "" {
 		t.Error("the damage was not found")
 	}
-}
-
-// A snapshot is taken once an hour, if there is something new, and at the end; two are kept.
-func TestTakeSnapshot(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	j := openJournal(t, path)
-	check := func(what string, want ...string) {
-		t.Helper()
-		var tokens []string
-		for _, snapshot := range j.snapshots() {
-			if !exists(snapshot) {
-				continue
-			}
-			read, err := ReadJournal(ctx, snapshot)
-			must(t, err)
-			token, err := read.NextBatch(ctx)
-			must(t, errors.Join(err, read.Close()))
-			tokens = append(tokens, token)
-		}
-		if diff := gocmp.Diff(want, tokens); diff != "" {
-			t.Error(what, diff)
-		}
-	}
-	old := time.Now().Add(-2 * time.Hour)
-	for _, step := range []struct {
-		what, token string
-		old         bool
-		want        []string
-	}{
-		{"the first", "t1", false, []string{"t1"}},
-		{"young", "t2", false, []string{"t1"}},
-		{"old", "t3", true, []string{"t3", "t1"}},
-		{"nothing new", "t3", true, []string{"t3", "t1"}},
-		{"two are kept", "t4", true, []string{"t4", "t3"}},
-	} {
-		commit(t, j, step.token)
-		must(t, j.KeepClock(ctx, Clock{Time: time.Now()}))
-		if step.old {
-			must(t, os.Chtimes(j.snapshots()[0], old, old))
-		}
-		if next, err := j.TakeSnapshot(ctx); err != nil || next <= 0 || next > 2*SnapshotEvery {
-			t.Errorf("%s: next in %v, %v", step.what, next, err)
-		}
-		check(step.what, step.want...)
-	}
-	commit(t, j, "t5")
-	j.closingSnapshot()
-	check("at the end", "t5", "t4")
 }
 
 // What state.json knows to be answered is not processed again, and is not context.
@@ -258,4 +250,37 @@ func TestDecidedIsKept(t *testing.T) {
 	if known, err := j.Known(ctx, "!a", 1<<40, []string{"$1"}); err != nil || !known["$1"] {
 		t.Errorf("purged at once: %v, %v", known, err)
 	}
+}
+
+// Tasks of a snapshot wait until the room has no gap, also after another start.
+func TestRestoringEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	busyJournal(t, path, true)
+	must(t, damage.Mark(path, errors.New("test")))
+	check := func(j *Journal, room string, want bool) {
+		t.Helper()
+		if got, err := j.Restoring(ctx, room); got != want || err != nil {
+			t.Errorf("%s: %v, %v", room, got, err)
+		}
+	}
+	gap := func(j *Journal, room string) {
+		t.Helper()
+		_, err := j.CommitBatch(ctx, Batch{Next: "first", Gaps: []Gap{{Room: room, Token: "x", Encrypted: EncryptedNever}}, Closes: []string{"!gap"}})
+		must(t, err)
+	}
+	j := openJournal(t, path)
+	gap(j, "!room1")
+	check(j, "!room1", true)
+	must(t, j.db.Close())
+	j = openJournal(t, path)
+	check(j, "!room1", true)
+	check(j, "!room2", false)
+	g, err := j.Gap(ctx, "!room1")
+	must(t, err)
+	_, _, err = j.CommitPage(ctx, g, nil, true)
+	must(t, err)
+	check(j, "!room1", false)
+	commit(t, j, "second")
+	gap(j, "!room1") // one of later
+	check(j, "!room1", false)
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"matrix-tui/state/damage"
 )
 
 // roomsKey in the table meta says that the table room is filled: state.json is a projection of it from then on.
@@ -79,8 +82,11 @@ func (j *Journal) loadRooms(ctx context.Context) (c *contents, err error) {
 		var packages, history, executions string
 		err = row.Scan(&r.room, &r.container, &r.session, &r.reset, &r.volumes, &r.successor, &packages, &history, &executions)
 		for text, into := range map[*string]any{&packages: &r.packages, &history: &r.history, &executions: &r.executions} {
-			if err == nil {
-				err = json.Unmarshal([]byte(*text), into)
+			if err != nil {
+				break
+			}
+			if err = json.Unmarshal([]byte(*text), into); err != nil {
+				err = fmt.Errorf("room %s: %w", r.room, errors.Join(damage.Err, err))
 			}
 		}
 		return r, err

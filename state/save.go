@@ -146,6 +146,9 @@ func (s *Store) Flush(ctx context.Context) error {
 	return s.update(ctx, func(*contents) bool { return false })
 }
 
+// saveTimeout bounds a save, which the end of a caller's context does not interrupt.
+const saveTimeout = 30 * time.Second
+
 // flush waits until the change numbered mine is in the journal. One caller at a time saves all changes so far; the
 // others find their change saved when their turn comes. If an attempt that started after the change (its number is above
 // seen) failed, it failed for this caller too.
@@ -174,7 +177,9 @@ func (s *Store) flush(ctx context.Context, mine, seen uint64) error {
 	s.now.changed, s.shown = map[string]bool{}, false
 	s.mu.Unlock()
 
-	err := s.journal.saveRooms(ctx, rows)
+	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout) // it is for others, too
+	err := s.journal.saveRooms(saving, rows)
+	cancel()
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

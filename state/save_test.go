@@ -134,6 +134,19 @@ func TestStoreHonoursContext(t *testing.T) {
 	}
 }
 
+// A caller that has gone does not fail the save that it has begun for others.
+func TestStoreSavesForOthers(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	begun := s.attempts
+	for i := 0; s.attempts == begun; i++ { // whether it saves or gives up is random
+		if err := s.SetContainer(gone, "!r", fmt.Sprint("box", i)); err != nil && s.attempts > begun {
+			t.Errorf("the save ended: %v", err)
+		}
+	}
+}
+
 func TestStoreClearsLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	leftover, other := filepath.Join(dir, ".state.json123456"), filepath.Join(dir, ".state.json.mine")

@@ -157,9 +157,16 @@ func (t *Transcripts) Scrub(room string, scrub Scrub) (found bool, err error) {
 	return found, err
 }
 
-// Clear makes sure that nothing of what was removed is left in the journal's files.
+// Clear makes sure that nothing of what was removed is left in the journal's files, and has its snapshots replaced.
 func (j *Journal) Clear(ctx context.Context) error {
-	_, err := j.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	err := markStale(ctx, j.db)
+	if err == nil {
+		_, err = j.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	select {
+	case j.stale <- struct{}{}:
+	default:
+	}
 	return j.failed("empty the WAL", err)
 }
 

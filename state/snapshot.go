@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"matrix-tui/state/damage"
@@ -17,6 +18,8 @@ import (
 const (
 	// SnapshotEvery is the least time between two snapshots of the journal.
 	SnapshotEvery = time.Hour
+	// staleEvery is the least time between two snapshots while they have something that was removed.
+	staleEvery = time.Minute
 	// snapshotShare bounds what snapshots cost: the time between two is at least this many times what the last one took.
 	snapshotShare = 100
 	// closingSize is up to which size a journal gets a snapshot when it is closed.
@@ -28,17 +31,44 @@ func (j *Journal) snapshots() []string {
 	return []string{j.path + ".snapshot", j.path + ".snapshot-old"}
 }
 
+// staleKey in the table meta says that something was removed that the snapshots have: a restore would bring it back. Its
+// value counts how often.
+const staleKey = "snapshots stale"
+
+func markStale(ctx context.Context, db execer) error {
+	_, err := db.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1", staleKey)
+	return err
+}
+
+// staleMark returns the mark, or 0 if the snapshots have nothing that was removed.
+func (j *Journal) staleMark(ctx context.Context) (mark int, err error) {
+	err = j.db.QueryRowContext(ctx, "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = ?", staleKey).Scan(&mark)
+	return mark, err
+}
+
+// Stale receives when snapshots have something that was removed: TakeSnapshot is due.
+func (j *Journal) Stale() <-chan struct{} { return j.stale }
+
 // TakeSnapshot copies the journal to its newest snapshot, and keeps the one before. It does nothing if the newest one is
-// too young, or if nothing was written since. It returns when to call it again. Others can write meanwhile.
+// too young, or if nothing was written since. If the snapshots have something that was removed, a minute is old enough, and
+// it replaces both. It returns when to call it again. Others can write meanwhile.
 func (j *Journal) TakeSnapshot(ctx context.Context) (next time.Duration, err error) {
+	every := SnapshotEvery
+	if mark, err := j.staleMark(ctx); err != nil {
+		return every, j.failed("take a snapshot", err)
+	} else if mark > 0 {
+		every = staleEvery
+	}
+	every = max(every, j.rest)
 	if info, err := os.Stat(j.snapshots()[0]); err == nil {
-		if age := time.Since(info.ModTime()); age >= 0 && age < SnapshotEvery {
-			return SnapshotEvery - age, nil
+		if age := time.Since(info.ModTime()); age >= 0 && age < every {
+			return every - age, nil
 		}
 	}
 	begun := time.Now()
 	err = j.takeSnapshot(ctx)
-	return max(SnapshotEvery, snapshotShare*time.Since(begun)), j.failed("take a snapshot", err)
+	j.rest = snapshotShare * time.Since(begun)
+	return max(SnapshotEvery, j.rest), j.failed("take a snapshot", err)
 }
 
 func (j *Journal) takeSnapshot(ctx context.Context) error {
@@ -46,9 +76,13 @@ func (j *Journal) takeSnapshot(ctx context.Context) error {
 	if err := j.db.QueryRowContext(ctx, "SELECT total_changes()").Scan(&changes); err != nil {
 		return err
 	}
+	stale, err := j.staleMark(ctx)
+	if err != nil {
+		return err
+	}
 	newest, older, begun := j.snapshots()[0], j.snapshots()[1], time.Now()
 	changes -= j.routine.Load()
-	if changes == j.copied && exists(newest) {
+	if changes == j.copied && stale == 0 && exists(newest) {
 		return nil
 	}
 	building := newest + ".tmp"
@@ -71,14 +105,25 @@ func (j *Journal) takeSnapshot(ctx context.Context) error {
 		return err
 	}
 	j.copied = changes
-	return syncDir(filepath.Dir(j.path))
+	if stale > 0 {
+		if err := os.Remove(older); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := syncDir(filepath.Dir(j.path)); err != nil || stale == 0 {
+		return err
+	}
+	j.routine.Add(1)
+	_, err = j.db.ExecContext(ctx, "DELETE FROM meta WHERE key = ? AND value = ?",
+		staleKey, strconv.Itoa(stale)) // unless more was removed
+	return err
 }
 
 // closingSnapshot takes a snapshot before the journal is closed, unless it is large: most restarts are clean, and the next
 // start may be the one that meets the damage.
 func (j *Journal) closingSnapshot() {
 	info, err := os.Stat(j.path)
-	if err != nil || info.Size() > closingSize || j.readOnly || damage.Marked(j.path) {
+	if err != nil || info.Size() > closingSize || j.readOnly || j.joined || damage.Marked(j.path) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -134,7 +179,7 @@ func CheckDatabase(ctx context.Context, path string) error {
 		return explain(fmt.Errorf("check database %s: %w", path, err), path)
 	}
 	if said != "ok" {
-		return fmt.Errorf("check database %s: it is damaged: %s", path, said)
+		return fmt.Errorf("check database %s: %w: %s", path, damage.Err, said)
 	}
 	return nil
 }

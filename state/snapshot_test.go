@@ -1,11 +1,15 @@
 package state
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 )
 
@@ -95,6 +99,118 @@ func TestSnapshotOfWhatIsNone(t *testing.T) {
 	}
 	if err := Snapshot(t.Context(), path, filepath.Join(dir, "copy.db")); err == nil {
 		t.Error("a file that is not a database was copied")
+	}
+}
+
+// A snapshot is taken once an hour, if there is something new, and at the end; two are kept.
+func TestTakeSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openJournal(t, path)
+	check := func(what string, want ...string) {
+		t.Helper()
+		var tokens []string
+		for _, snapshot := range j.snapshots() {
+			if !exists(snapshot) {
+				continue
+			}
+			read, err := ReadJournal(ctx, snapshot)
+			must(t, err)
+			token, err := read.NextBatch(ctx)
+			must(t, errors.Join(err, read.Close()))
+			tokens = append(tokens, token)
+		}
+		if diff := gocmp.Diff(want, tokens); diff != "" {
+			t.Error(what, diff)
+		}
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	for _, step := range []struct {
+		what, token string
+		old         bool
+		want        []string
+	}{
+		{"the first", "t1", false, []string{"t1"}},
+		{"young", "t2", false, []string{"t1"}},
+		{"old", "t3", true, []string{"t3", "t1"}},
+		{"nothing new", "t3", true, []string{"t3", "t1"}},
+		{"two are kept", "t4", true, []string{"t4", "t3"}},
+	} {
+		commit(t, j, step.token)
+		must(t, j.KeepClock(ctx, Clock{Time: time.Now()}))
+		if step.old {
+			must(t, os.Chtimes(j.snapshots()[0], old, old))
+		}
+		if next, err := j.TakeSnapshot(ctx); err != nil || next <= 0 || next > 2*SnapshotEvery {
+			t.Errorf("%s: next in %v, %v", step.what, next, err)
+		}
+		check(step.what, step.want...)
+	}
+	commit(t, j, "t5")
+	j.closingSnapshot()
+	check("at the end", "t5", "t4")
+}
+
+// Snapshots that have what was forgotten are replaced soon, once, and also by the process after.
+func TestSnapshotsForget(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openJournal(t, path)
+	age := func(by time.Duration) time.Time {
+		t.Helper()
+		at := time.Now().Add(-by)
+		must(t, os.Chtimes(j.snapshots()[0], at, at))
+		return at
+	}
+	take := func() (next time.Duration) {
+		t.Helper()
+		next, err := j.TakeSnapshot(ctx)
+		must(t, err)
+		return next
+	}
+	const word = "correct-horse-battery"
+	for _, id := range []string{"$1", "$2"} {
+		e := anEvent("!r", id, Done)
+		e.Body.Message.Body = word
+		commit(t, j, id, e)
+		take()
+		age(2 * time.Hour)
+	}
+	age(30 * time.Second)
+	for range 3 {
+		_, err := j.Scrub(ctx, "!r", "!r", Without(word))
+		must(t, errors.Join(err, j.Clear(ctx)))
+	}
+	<-j.Stale()
+	if data, err := os.ReadFile(j.snapshots()[0]); err != nil || !bytes.Contains(data, []byte(word)) {
+		t.Fatal("no snapshot has it", err)
+	}
+	if next := take(); next > time.Minute || !exists(j.snapshots()[1]) {
+		t.Errorf("not a minute old: next in %v", next)
+	}
+	must(t, j.db.Close())
+	j = openJournal(t, path)
+	age(2 * time.Minute)
+	take()
+	if data, err := os.ReadFile(j.snapshots()[0]); err != nil || bytes.Contains(data, []byte(word)) || exists(j.snapshots()[1]) {
+		t.Errorf("a snapshot still has it: %v", err)
+	}
+	at := age(2 * time.Hour)
+	take()
+	if info, err := os.Stat(j.snapshots()[0]); err != nil || !info.ModTime().Equal(at) {
+		t.Errorf("replaced without need: %v", err)
+	}
+}
+
+// Another process leaves the snapshots to the bot.
+func TestJoinedTakesNoSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	for range 2 { // the first one creates it
+		j, err := JoinJournal(ctx, path)
+		must(t, err)
+		commit(t, j, "token")
+		must(t, j.Close())
+		if exists(j.snapshots()[0]) {
+			t.Error("it took a snapshot")
+		}
 	}
 }
 

@@ -108,13 +108,13 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 	switch key {
 	case "containers":
 		return decodeMap(dec, &c.containers)
-	// The keys from here to "executions" are those of releases before schema 10: see importTables.
+	case "volumes":
+		return decodeMap(dec, &c.volumes)
+	// The keys from here to "executions" are those of earlier releases: see importTables.
 	case "sessions":
 		return decodeMap(dec, &c.sessions)
 	case "resets":
 		return decodeMap(dec, &c.resets)
-	case "volumes":
-		return decodeMap(dec, &c.volumes)
 	case "successors":
 		return decodeMap(dec, &c.successors)
 	case "packages":
@@ -198,10 +198,10 @@ func (c *contents) decodeExecutions(dec *json.Decoder) error {
 	return nil
 }
 
-// projection returns what state.json contains: containers and conversations, bounded, and the keys that are not ours. It
-// stays the same while the original changes.
+// projection returns what state.json contains: containers, conversations, bounded, whose volumes upgraded rooms use, and
+// the keys that are not ours. It stays the same while the original changes.
 func (c *contents) projection() *contents {
-	return &contents{containers: maps.Clone(c.containers), history: maps.Clone(c.history), unknown: c.unknown}
+	return &contents{containers: maps.Clone(c.containers), history: maps.Clone(c.history), volumes: maps.Clone(c.volumes), unknown: c.unknown}
 }
 
 // takeNewer takes over a state.json that is newer than these contents, which are from a snapshot. Turns that the file has
@@ -212,6 +212,7 @@ func (c *contents) takeNewer(file *contents) {
 	for room := range rooms {
 		c.endSession(room)
 		put(c.containers, room, file.containers[room])
+		put(c.volumes, room, file.volumes[room])
 		newest := file.history[room]
 		there := map[string]bool{}
 		for _, raw := range newest {

@@ -20,6 +20,10 @@ func (c *contents) writeTo(w io.Writer) error {
 	writeObject(buf, c.containers, func(name string) { buf.Write(encodeJSON(name)) })
 	buf.WriteString(",\n  \"history\": ")
 	writeObject(buf, c.history, func(ts turns) { writeList(buf, ts.newest(fileHistory)) })
+	if len(c.volumes) > 0 {
+		buf.WriteString(",\n  \"volumes\": ")
+		writeObject(buf, c.volumes, func(room string) { buf.Write(encodeJSON(room)) })
+	}
 	for _, m := range c.unknown {
 		buf.WriteString(",\n  ")
 		buf.Write(encodeJSON(m.key))

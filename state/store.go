@@ -12,7 +12,8 @@ import (
 )
 
 // Store is what is known of each room: its container, conversation, agent session and executions. It is the table room
-// of the journal; state.json shows containers and conversations to people, and brings them back if the journal is lost. All
+// of the journal; state.json shows containers, conversations and the volumes of upgraded rooms to people, and brings them
+// back if the journal is lost. All
 // methods can be called from any goroutine. A method that changes something returns when the change is in the journal;
 // changes that arrive during a transaction share the next one, and the file follows in the background. If a save fails
 // (disk full, read-only), the error has a sentence, the change stays in memory, and the next save includes it.

@@ -19,7 +19,7 @@ func Restored(r *state.Restored) string {
 			"if I do not answer a message, send it again."
 	} else {
 		said += fmt.Sprintf("I restored my copy from %s and read everything since then from the homeserver again: nothing is done twice. "+
-			"Tasks and answers that programs sent over HTTP since then may be lost.", r.At.UTC().Format("2 January 2006, 15:04 MST"))
+			"Tasks and answers that programs sent over HTTP since then may be lost, and so may what commands such as `!memory forget` changed: repeat those.", r.At.UTC().Format("2 January 2006, 15:04 MST"))
 	}
 	return said + " I kept the damaged file as " + text.Code(r.From) + ". Please check the disk."
 }

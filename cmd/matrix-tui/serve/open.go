@@ -63,7 +63,11 @@ func openParts(ctx context.Context, cfg *settings.Config, log zerolog.Logger) (p
 		if parts.Recall, err = memories.OpenMemory(ctx, cfg, parts.Store, parts.Journal, log); err != nil {
 			return parts, nil, err
 		}
-		if parts.Journal.Corrupt() != "" { // the index is a cache of the journal that was lost
+		restored, err := parts.Journal.Restored(ctx)
+		if err != nil {
+			return parts, nil, err
+		}
+		if restored != nil { // the index is a cache of the journal that was lost
 			if err := memory.Delete(ctx, dir); err != nil {
 				log.Warn().Err(err).Msg("cannot delete the index of a lost journal")
 			}

@@ -1,0 +1,57 @@
+package state
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state/damage"
+)
+
+// A flipped bit in JSON, which the snapshot has, too, costs that text and no more: the start after the restore reads it.
+func TestFlippedBitInJSON(t *testing.T) {
+	for name, spoil := range map[string]string{
+		"event":      `UPDATE event SET body = 'x' || substr(body, 2)`,
+		"time":       `UPDATE task SET details = '{"due":{"at":"20:6-01-01T00:00:00Z"}}'`, // valid JSON
+		"file":       `UPDATE message SET file = '{"url":'`,
+		"history":    `UPDATE room SET history = '[{"role"]'`,
+		"executions": `UPDATE room SET executions = '{}'`,
+		"packages":   `UPDATE room SET packages = '[1]'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "journal.db")
+			j, s, err := Open(ctx, dir, zerolog.Nop())
+			must(t, err)
+			queueTask(t, j, "!r", "$1")
+			must(t, j.Queue(ctx, message("m", "!r", "$1")))
+			must(t, s.SetContainer(ctx, "!r", "box"))
+			_, err = j.db.Exec(spoil)
+			must(t, err)
+			must(t, errors.Join(s.Close(), j.Close()))
+			read := func() error {
+				j, s, err := Open(ctx, dir, zerolog.Nop())
+				if err != nil {
+					return err
+				}
+				_, e := j.Event(ctx, "!r", "$1")
+				_, task := j.Task(ctx, "$1")
+				_, unsent := j.Unsent(ctx, "!r")
+				if s.Container("!r") != "box" {
+					t.Error("the container is lost")
+				}
+				return errors.Join(e, task, unsent, s.Close(), j.Close())
+			}
+			if err := read(); !damage.Is(err) || !damage.Marked(path) {
+				t.Fatalf("no damage: %v", err)
+			}
+			must(t, os.Remove(filepath.Join(dir, "state.json"))) // it is older
+			if err := read(); err != nil || damage.Marked(path) {
+				t.Errorf("after the restore: %v", err)
+			}
+		})
+	}
+}
