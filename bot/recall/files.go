@@ -171,10 +171,19 @@ func (e *exchange) store(ctx context.Context) error {
 	if err := errors.Join(e.journal.SetWritten(ctx, e.id, true, e.shown...), e.journal.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
 		return err
 	}
+	docs := append(e.docs, documents(added)...)
+	for _, doc := range documents(e.gone) {
+		doc.Entries = nil
+		docs = append(docs, doc)
+	}
+	alive := e.alive()
 	for _, n := range e.gone {
 		texts := []string{n.Text}
 		if len(n.Quote) >= leastHashed {
 			texts = append(texts, n.Quote)
+		}
+		if texts = slices.DeleteFunc(texts, alive); len(texts) == 0 {
+			continue
 		}
 		if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
 			return err
@@ -190,9 +199,21 @@ func (e *exchange) store(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.use(ctx, e.id, filesTime, func(ctx context.Context, x *memory.Index) error {
-		return e.put(ctx, x, append(e.docs, documents(added)...)...)
-	})
+	return e.use(ctx, e.id, filesTime, func(ctx context.Context, x *memory.Index) error { return e.put(ctx, x, docs...) })
+}
+
+// alive reports whether a note that stays or that has come still has a text, as when somebody has added to a line.
+func (e *exchange) alive() func(text string) bool {
+	var all []string
+	for _, n := range slices.Concat(append(slices.Collect(maps.Values(e.notes)), e.added)...) {
+		if !slices.ContainsFunc(e.gone, func(gone state.Note) bool { return gone.ID == n.ID }) {
+			all = append(all, state.Plain(n.Text), state.Plain(n.Quote))
+		}
+	}
+	return func(text string) bool {
+		text = state.Plain(text)
+		return slices.ContainsFunc(all, func(one string) bool { return strings.Contains(one, text) })
+	}
 }
 
 // document is a file for the index.

@@ -158,6 +158,25 @@ func TestSyncLearnsEdits(t *testing.T) {
 	}
 }
 
+// A line that was extended is changed: what it said before lives on in it, and in the history.
+func TestSyncExtendsLine(t *testing.T) {
+	d := newDen(t)
+	add(t, d.Memory, state.Semantic, "The database is Postgres on db1")
+	d.sync(nil)
+	d.edit("MEMORY.md", func(s string) string { return strings.Replace(s, "on db1", "on db1, port 5432", 1) })
+	d.sync(nil)
+	d.sync(nil)
+	if got := d.read("MEMORY.md"); strings.Count(got, "Postgres") != 1 || !strings.Contains(got, "- The database is Postgres on db1, port 5432\n") {
+		t.Errorf("the file is\n%s", got)
+	}
+	if got := lines(t, d.Memory, "!r"); len(got) != 1 || !strings.Contains(got[0], "port 5432") {
+		t.Errorf("notes %q", got)
+	}
+	if got := d.found("which database"); strings.Count(got, "Postgres") != 1 || !strings.Contains(got, "port 5432") {
+		t.Errorf("found\n%s", got)
+	}
+}
+
 // A file that was removed, or reworded as a whole, is no wish to forget everything.
 func TestSyncRestores(t *testing.T) {
 	d := newDen(t)
