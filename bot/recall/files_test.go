@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,6 +175,34 @@ func TestSyncExtendsLine(t *testing.T) {
 	}
 	if got := d.found("which database"); strings.Count(got, "Postgres") != 1 || !strings.Contains(got, "port 5432") {
 		t.Errorf("found\n%s", got)
+	}
+}
+
+// A line stays a note, however its file writes it.
+func TestSyncKeepsOddLines(t *testing.T) {
+	d := newDen(t)
+	add(t, d.Memory, state.Semantic, "2. the shed is red") // a number of its own
+	d.edit("MEMORY.md", func(string) string {
+		return "\uFEFF1. the cellar is damp\n2) the roof \u202eis\u202c flat\n* - the attic is dusty\n- " + strings.Repeat("many doors ", maxSaid/8) + "\n"
+	})
+	for range 3 {
+		d.sync(nil)
+		d.edit("MEMORY.md", func(s string) string { return s + "\n" }) // it is read again
+	}
+	got := lines(t, d.Memory, "!r")
+	for _, want := range []string{"the cellar is damp", "the roof is flat", "the attic is dusty", "many doors", "2. the shed is red"} {
+		if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "MEMORY.md: "+want) }) {
+			t.Errorf("%q is missing in %.300q", want, got)
+		}
+	}
+	if len(got) != 5 {
+		t.Errorf("%d notes", len(got))
+	}
+	if err := d.journal.RemoveNotes(t.Context(), state.Note{Room: "!r", Text: "the cellar is damp"}); err != nil {
+		t.Fatal(err)
+	}
+	if d.sync(nil); strings.Contains(d.read("MEMORY.md"), "cellar") {
+		t.Errorf("the file is\n%s", d.read("MEMORY.md"))
 	}
 }
 
