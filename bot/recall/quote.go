@@ -108,9 +108,9 @@ func (m *Memory) check(n state.Note, s Statement, speech Speech) (state.Note, er
 	case !sharesWord(n.Text, s.Quote):
 		return n, refused("text has no word of the quote: note only what the person has said")
 	}
-	quote := strings.Join(strings.Fields(s.Quote), " ")
+	quote := strings.Join(strings.Fields(clean.Text(s.Quote)), " ") // without a gap
 	for _, said := range speech.Said {
-		if strings.Contains(strings.Join(strings.Fields(strings.Join(own(said.Text), "\n")), " "), quote) {
+		if strings.Contains(quotable(said.Text), quote) {
 			n.Event = said.Event
 			return n, nil
 		}
@@ -216,29 +216,77 @@ func NotedLine(notes []state.Note) string {
 	return "noted: " + strings.Join(all, "; ")
 }
 
-var bullet = compiled(`^\s*(?:[-*•+]|\d+[.)])\s+`)
+var (
+	bullet = compiled(`^(?:\s*(?:[-*•+]|\d{1,9}[.)])\s+)+`)
+	fences = compiled("^(`{3,}[^`]*$|~{3,})")
+)
 
-// own returns the lines of a message that its author wrote as text: no quotations and no code.
+// gap stands for what the author of a message did not write as text: no quote goes beyond it.
+const gap = "\x00"
+
+// own returns the lines of a message that its author wrote as text, with a gap in the place of quotations and code.
 func own(message string) []string {
-	var lines []string
-	fence := ""
-	for line := range strings.SplitSeq(clean.Clip(clean.Text(message), maxFile), "\n") {
-		line = strings.TrimSpace(line)
+	lines := []string{}
+	fence, quoting, blank := "", false, true // blank: so was the line before, or it was code
+	for raw := range strings.SplitSeq(clean.Clip(clean.Text(message), maxFile), "\n") {
+		line := strings.TrimSpace(bullet.ReplaceAllString(raw, ""))
+		empty := strings.TrimSpace(raw) == ""
+		indented := blank && (strings.HasPrefix(raw, "    ") || strings.HasPrefix(raw, "\t"))
 		switch {
 		case fence != "":
-			if strings.HasPrefix(line, fence) {
+			if strings.HasPrefix(line, fence) && strings.Trim(line, fence[:1]) == "" {
 				fence = ""
 			}
-		case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
-			fence = line[:3]
-		case strings.HasPrefix(line, ">"), len(line) > 1 && strings.HasPrefix(line, "`") && strings.Count(line, "`") == 2 && strings.HasSuffix(line, "`"):
-		default:
-			if line = bullet.ReplaceAllString(line, ""); line != "" {
-				lines = append(lines, line)
-			}
+			line = gap
+		case empty:
+			quoting = false
+		case fences.MatchString(line):
+			fence, quoting = line[:len(line)-len(strings.TrimLeft(line, line[:1]))], false
+			line = gap
+		case strings.HasPrefix(line, ">"), quoting: // also what Markdown takes for the rest of the quotation
+			line, quoting = gap, true
+		case indented:
+			line = gap
+		}
+		blank = empty || indented
+		if line != "" {
+			lines = append(lines, line)
 		}
 	}
 	return lines
+}
+
+// quotable is what may be quoted of a message, in one line.
+func quotable(message string) string {
+	text, out := strings.Join(own(message), "\n"), ""
+	for {
+		before, rest, _ := strings.Cut(text, "`")
+		if out += before; len(before) == len(text) {
+			return strings.Join(strings.Fields(out), " ")
+		}
+		ticks := text[len(before) : len(text)-len(strings.TrimLeft(rest, "`"))]
+		text = text[len(before)+len(ticks):]
+		if code := endOfCode(text, ticks); code >= 0 {
+			out, text = out+gap, text[code:]
+		} else {
+			out += ticks
+		}
+	}
+}
+
+// endOfCode returns where inline code ends that some backticks have begun, or -1.
+func endOfCode(text, ticks string) int {
+	for at := 0; ; {
+		n := strings.Index(text[at:], ticks)
+		if n < 0 {
+			return -1
+		}
+		at += n
+		run := len(text[at:]) - len(strings.TrimLeft(text[at:], "`"))
+		if at += run; run == len(ticks) {
+			return at
+		}
+	}
 }
 
 // sharesWord reports whether two texts have a word of more than two letters in common.

@@ -56,6 +56,35 @@ func TestStateChecksQuote(t *testing.T) {
 	}
 }
 
+// What Markdown shows as a quotation or as code is not the author's own, nor is a text around it one quote.
+func TestQuotable(t *testing.T) {
+	for message, want := range map[string]string{
+		"I like tea.\nAnd milk.":                             "I like tea. And milk.",
+		"1. I like tea\n2) and milk":                         "I like tea and milk",
+		"- > bob likes tea\nand milk\n\nI do not":            "\x00 \x00 I do not",
+		"> bob likes tea\nand milk\n- and bread\n\nmine":     "\x00 \x00 \x00 mine",
+		"* ```\n  bob likes tea\n  ```\nmine":                "\x00 \x00 \x00 mine",
+		"````\n```\nbob likes tea\n```` x\n`````\nmine":      "\x00 \x00 \x00 \x00 \x00 mine",
+		"~~~ sh\n```\nbob likes tea":                         "\x00 \x00 \x00",
+		"> bob likes tea\n```\ncode\n```\nmine":              "\x00 \x00 \x00 \x00 mine",
+		"see:\n\n    bob likes tea\n\n\tand milk\n  mine":    "see: \x00 \x00 mine",
+		"a long line\n    that goes on":                      "a long line that goes on",
+		"run `rm -rf` now, ``a ` b`` and `this\ntoo` but ` ": "run \x00 now, \x00 and \x00 but `",
+		"```one line``` of code":                             "\x00 of code",
+	} {
+		if got := quotable(message); got != want {
+			t.Errorf("%q is %q, want %q", message, got, want)
+		}
+	}
+	m := newMemory(t)
+	speak(m, "k1", "We use `not` Postgres on db1\n> and\n\nnever Oracle")
+	for _, quote := range []string{"We use \x00 Postgres on db1", "We use Postgres on db1", "Postgres on db1 never Oracle"} {
+		if _, err := m.State(t.Context(), "!r", Statement{Kind: state.Semantic, Text: "Postgres on db1", Quote: quote}); err == nil {
+			t.Errorf("%q is a quote", quote)
+		}
+	}
+}
+
 // A task notes a bounded number of things. One person's wish is not another's, and undoing a task takes its notes back.
 func TestStateBoundsScopeUndo(t *testing.T) {
 	m := newMemory(t)
