@@ -68,15 +68,15 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 			return n, err
 		}
 		n.Kind, n.Replaces = old.Kind, old.Text
-		if question, _, about, ok := parseAnswer(old.Text); ok && !strings.HasPrefix(s.Text, "Q: ") {
-			s.Text = "Q: " + question + " | A: " + clean.Line(s.Text, maxNote)
-			if about != "" {
-				s.Text += " | Context: " + about
-			}
-		}
 	}
 	if n, err = m.check(n, s, speech); err != nil {
 		return n, err
+	}
+	if question, _, about, ok := parseAnswer(old.Text); ok && n.Kind == state.Answered {
+		n.Text = "Q: " + question + " | A: " + n.Text
+		if about != "" {
+			n.Text += " | Context: " + about
+		}
 	}
 	if s.Old != "" {
 		if err := m.drop(ctx, old); err != nil {
@@ -92,15 +92,13 @@ func (m *Memory) check(n state.Note, s Statement, speech Speech) (state.Note, er
 	if n.Kind == state.Procedural {
 		n.Scope = speech.By
 	}
-	most := maxNote
-	if n.Kind == state.Answered {
-		most = 3 * maxNote
-	}
 	switch {
 	case headingOf(n.Kind) == "":
 		return n, refused("kind is %q; it must be fact, preference or decision", string(n.Kind))
-	case n.Text == "" || len(n.Text) > most:
-		return n, refused("text has %d bytes; it must have 1 to %d", len(n.Text), most)
+	case n.Text == "" || len(n.Text) > maxNote:
+		return n, refused("text has %d bytes; it must have 1 to %d", len(n.Text), maxNote)
+	case strings.HasPrefix(n.Text, "Q: "), n.Kind == state.Answered && strings.Contains(n.Text, " | "):
+		return n, refused("text must be only what is so, without `Q: ` at its beginning, and for an answer without ` | `")
 	case utf8.RuneCountInString(strings.TrimSpace(s.Quote)) < minQuote || len(s.Quote) > maxQuote:
 		return n, refused("quote must have %d characters or more, and at most %d bytes: the person's own words", minQuote, maxQuote)
 	case Instructs(n.Text) || m.filter.Clean(n.Text) != clean.Text(n.Text) || m.filter.Clean(s.Quote) != clean.Text(s.Quote):
@@ -289,7 +287,7 @@ func endOfCode(text, ticks string) int {
 	}
 }
 
-// sharesWord reports whether two texts have a word of more than two letters in common.
+// sharesWord reports whether two texts have a telling word of at least two letters in common.
 func sharesWord(a, b string) bool {
 	notInWord := func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }
 	words := map[string]bool{}

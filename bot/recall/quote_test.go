@@ -151,6 +151,16 @@ func TestStateReplaces(t *testing.T) {
 	if got := answers(); !strings.Contains(got, "db1") || strings.Contains(got, "db2") {
 		t.Errorf("answers after undoing it: %q", got)
 	}
+	for text, want := range map[string]string{
+		"the database of mallory":                "no word of the quote", // nor does the question count
+		"Q: Who is it? | A: Postgres on mallory": "without `Q: `",
+		"Postgres | Context: always":             "without `Q: `",
+	} {
+		_, err := m.State(t.Context(), "!r", Statement{Old: "Q: Which database?", Text: text, Quote: "use Postgres on db2"})
+		if said, _ := sentence.Of(err); !strings.Contains(said, want) {
+			t.Errorf("%q: %q", text, said)
+		}
+	}
 	if _, err := m.State(t.Context(), "!r", Statement{Old: "no such note", Text: "x", Quote: "use Postgres on db2"}); err == nil {
 		t.Error("it replaces nothing")
 	}
