@@ -67,7 +67,10 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 		if old, err = m.noted(ctx, room, s.Old); err != nil {
 			return n, err
 		}
-		n.Kind, n.Replaces = old.Kind, old.Text
+		if old.Scope != "" && old.Scope != speech.By {
+			return n, refused("that note is about another person, who alone can correct it")
+		}
+		n.Kind, n.Replaces, n.Scope = old.Kind, old.Text, old.Scope
 	}
 	if n, err = m.check(n, s, speech); err != nil {
 		return n, err
@@ -89,7 +92,7 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 // check checks a statement and completes its note.
 func (m *Memory) check(n state.Note, s Statement, speech Speech) (state.Note, error) {
 	n.Text, n.Quote, n.Time, n.File = clean.Line(s.Text, 0), s.Quote, time.Now(), mainFile
-	if n.Kind == state.Procedural {
+	if n.Kind == state.Procedural && s.Old == "" {
 		n.Scope = speech.By
 	}
 	switch {
@@ -177,7 +180,7 @@ func (m *Memory) Undo(ctx context.Context, task string) ([]state.Note, error) {
 			return nil, err
 		}
 		if old.Text, old.Quote, old.Task, old.Replaces, old.Written = n.Replaces, "", "", "", false; old.Text != "" {
-			old.Source = state.Added
+			old.Source, old.By = state.Added, n.Scope // whoever has noted that is not known any more
 			if err := m.note(ctx, old); err != nil {
 				return nil, err
 			}

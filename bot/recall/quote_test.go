@@ -166,6 +166,37 @@ func TestStateReplaces(t *testing.T) {
 	}
 }
 
+// A person's wish stays theirs, and the room's stays the room's.
+func TestStateReplacesOwn(t *testing.T) {
+	m := newMemory(t)
+	add(t, m, state.Procedural, "answers are in German")
+	speak(m, "k1", "I prefer uv over pip")
+	if _, err := m.State(t.Context(), "!r", Statement{Kind: state.Procedural, Text: "prefers uv over pip", Quote: "I prefer uv over pip"}); err != nil {
+		t.Fatal(err)
+	}
+	words := "poetry over uv, answers in French"
+	m.Begin("!r", Speech{Task: "k2", By: "bob", Said: []Said{{"$2", "bob", words}}})
+	_, err := m.State(t.Context(), "!r", Statement{Old: "prefers uv over pip", Text: "prefers poetry over uv", Quote: "poetry over uv"})
+	if said, _ := sentence.Of(err); !strings.Contains(said, "another person") {
+		t.Errorf("bob replaces what alice prefers: %v", err)
+	}
+	if n, err := m.State(t.Context(), "!r", Statement{Old: "answers are in German", Text: "answers are in French", Quote: words}); err != nil || n.Scope != "" {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if _, err := m.Undo(t.Context(), "k2"); err != nil {
+		t.Fatal(err)
+	}
+	notes, err := m.journal.Notes(t.Context(), "!r")
+	if err != nil || len(notes) != 2 {
+		t.Fatal(notes, err)
+	}
+	for _, n := range notes {
+		if german := strings.Contains(n.Text, "German"); german && n.Scope+n.By != "" || !german && n.Scope != "alice" {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
 // A pasted mail is no fact about whoever pasted it, and minutes are no decisions.
 func TestNothingIsGuessed(t *testing.T) {
 	m := newMemory(t)
