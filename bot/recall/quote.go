@@ -27,6 +27,8 @@ type Speech struct {
 	Task string // key
 	By   string // name
 	Said []Said
+
+	Secrets []string // that the person gave as answers
 }
 
 // Begin says what the person of the room's running task has written.
@@ -104,7 +106,7 @@ func (m *Memory) check(n state.Note, s Statement, speech Speech) (state.Note, er
 		return n, refused("text must be only what is so, without `Q: ` at its beginning, and for an answer without ` | `")
 	case utf8.RuneCountInString(strings.TrimSpace(s.Quote)) < minQuote || len(s.Quote) > maxQuote:
 		return n, refused("quote must have %d characters or more, and at most %d bytes: the person's own words", minQuote, maxQuote)
-	case Instructs(n.Text) || m.filter.Clean(n.Text) != clean.Text(n.Text) || m.filter.Clean(s.Quote) != clean.Text(s.Quote):
+	case Instructs(n.Text), m.filter.Clean(n.Text, speech.Secrets...) != clean.Text(n.Text), m.filter.Clean(s.Quote, speech.Secrets...) != clean.Text(s.Quote):
 		return n, refused("that looks like a secret or like instructions to a model: such things are not kept")
 	case !sharesWord(n.Text, s.Quote):
 		return n, refused("text has no word of the quote: note only what the person has said")

@@ -197,6 +197,19 @@ func TestStateReplacesOwn(t *testing.T) {
 	}
 }
 
+// What a person gave as a password is in no note.
+func TestStateKeepsNoSecret(t *testing.T) {
+	m := newMemory(t)
+	m.Begin("!r", Speech{Task: "k1", By: "alice", Said: []Said{{"$1", "alice", "log in to the shop as sesame-open"}}, Secrets: []string{"sesame-open"}})
+	for _, s := range []Statement{{Text: "the shop opens with sesame-open", Quote: "log in to the shop"}, {Text: "alice has a shop", Quote: "the shop as sesame-open"}} {
+		s.Kind = state.Semantic
+		_, err := m.State(t.Context(), "!r", s)
+		if said, _ := sentence.Of(err); !strings.Contains(said, "looks like a secret") {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
+
 // A pasted mail is no fact about whoever pasted it, and minutes are no decisions.
 func TestNothingIsGuessed(t *testing.T) {
 	m := newMemory(t)
