@@ -92,11 +92,15 @@ func TestStateBoundsScopeUndo(t *testing.T) {
 	if _, err := m.State(t.Context(), "!r", Statement{Kind: state.Procedural, Text: "prefers uv over pip", Quote: "I prefer uv over pip"}); err != nil {
 		t.Fatal(err)
 	}
+	learn(t, m, Task{Room: "!other", ID: "o", Event: "$o", Said: []Said{{"$o", "alice", "hello"}}})
+	if k := m.Find(t.Context(), "!other", "alice", "", "install the package with pip", "!r"); strings.Contains(fmt.Sprint(k), "prefers uv") {
+		t.Errorf("another room is given %+v", k)
+	}
 	line, err := m.Noted(t.Context(), "k1")
 	if err != nil || line != "noted: prefers uv over pip" {
 		t.Errorf("shown is %q, %v", line, err)
 	}
-	for by, want := range map[string]bool{"alice": true, "bob": false} {
+	for by, want := range map[string]bool{"alice": true, "bob": false, "": false} {
 		if k := m.Find(t.Context(), "!r", by, "", "install the package with pip"); strings.Contains(fmt.Sprint(k), "prefers uv") != want {
 			t.Errorf("%s is given %+v", by, k)
 		}
