@@ -241,6 +241,29 @@ func TestPriorTasks(t *testing.T) {
 	}
 }
 
+// context.md loses a task that was forgotten. One that only a log of an earlier release has stays.
+func TestPriorTasksGo(t *testing.T) {
+	d := newDen(t)
+	d.edit("context.md", func(string) string {
+		return "## Prior tasks\n\n- [2026-01-02] paint the gate → Painted\n- [2026-01-02] gone → Gone\n"
+	})
+	d.edit("memory/2026-01-02.md", func(string) string { return "- 10:00:00 alice: paint the gate → Painted (1s, 1 step)\n" })
+	done := task(1, 0, "feed the walrus", "Fed")
+	done.Calls = []Call{{Tool: ShellTool, Detail: "feed", Output: "ok"}}
+	learn(t, d.Memory, done)
+	d.sync(nil)
+	if got := d.read("context.md"); !strings.Contains(got, "walrus") || !strings.Contains(got, "gate") || strings.Contains(got, "Gone") {
+		t.Errorf("context.md:\n%s", got)
+	}
+	if err := d.journal.RedactNotes(t.Context(), "!r", done.Event); err != nil {
+		t.Fatal(err)
+	}
+	d.sync(nil)
+	if got := d.read("context.md"); strings.Contains(got, "walrus") || !strings.Contains(got, "gate") {
+		t.Errorf("context.md:\n%s", got)
+	}
+}
+
 // What was forgotten goes from every file of notes: as a note, as an entry of status.md that is cut, and, while the text is
 // known, as any line.
 func TestSyncStrips(t *testing.T) {

@@ -233,18 +233,23 @@ var (
 	priorLine = compiled(`^- \[\d{4}-\d\d-\d\d\] .* → `)
 )
 
+// priorOf returns the line of context.md for a task in a daily log, or "".
+func priorOf(n state.Note) string {
+	found := logEntry.FindStringSubmatch(n.Text)
+	if found == nil {
+		return ""
+	}
+	return "[" + dayOf(n.File) + "] " + found[1] + " → " + found[2]
+}
+
 // addPrior adds tasks to context.md, of which it keeps the newest.
 func addPrior(content string, notes []state.Note) string {
 	if strings.TrimSpace(content) == "" && len(notes) > 0 {
 		content = title(contextFile)
 	}
 	for _, n := range notes {
-		found := logEntry.FindStringSubmatch(n.Text)
-		if found == nil {
-			continue
-		}
-		line := "[" + dayOf(n.File) + "] " + found[1] + " → " + found[2]
-		if strings.Contains(content, "- "+line+"\n") {
+		line := priorOf(n)
+		if line == "" || strings.Contains(content, "- "+line+"\n") {
 			continue
 		}
 		if !strings.Contains(content, "## "+workspace.Conventions) && !strings.Contains(content, "## "+workspace.PriorTasks) {
@@ -268,7 +273,14 @@ func addPrior(content string, notes []state.Note) string {
 	}), "")
 }
 
-func withoutPrior(content string) string {
+// withoutPrior removes the tasks from context.md that no note has: they were forgotten, or edited.
+func withoutPrior(content string, notes []state.Note) string {
+	known := map[string]bool{}
+	for _, n := range notes {
+		known["- "+priorOf(n)] = true
+	}
 	lines := slices.Collect(strings.Lines(content))
-	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return priorLine.MatchString(line) }), "")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		return priorLine.MatchString(line) && !known[strings.TrimSuffix(line, "\n")]
+	}), "")
 }
