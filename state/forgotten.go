@@ -46,6 +46,11 @@ func (j *Journal) KeepForgotten(ctx context.Context, room string, texts ...strin
 	return j.failed("keep what was forgotten", err)
 }
 
+// MarkUntidy records that a container of the room may have what is to be forgotten, also if nothing else has it: see Untidy.
+func (j *Journal) MarkUntidy(ctx context.Context, room string) error {
+	return j.failed("note what is to be removed", j.inTx(ctx, func(tx *sql.Tx) error { return markUntidy(ctx, tx, room) }))
+}
+
 // KeepHashes is KeepForgotten for texts of which only the hashes are known.
 func (j *Journal) KeepHashes(ctx context.Context, room string, hashes ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error { return keepHashes(ctx, tx, room, hashes) })
