@@ -91,9 +91,9 @@ func (j *Journal) Welcome(ctx context.Context, room string, texts ...string) err
 
 var errForgotten = errors.New("this was forgotten")
 
-// welcome lets a note that people have stated be known again. What was only observed stays forgotten.
+// welcome lets a note that people have stated be known again. What was only observed, or is only in a file, stays forgotten.
 func welcome(ctx context.Context, tx *sql.Tx, n Note) error {
-	if n.Source == Observed {
+	if n.Source == Observed || n.Source == FromAgent && n.Quote == "" {
 		var one int
 		err := tx.QueryRowContext(ctx, "SELECT 1 FROM forgotten WHERE room = ? AND hash = ?", n.Room, hashOf(n.Text)).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {

@@ -151,6 +151,9 @@ func TestSyncLearnsEdits(t *testing.T) {
 	if got := d.read("MEMORY.md") + d.found("cat Pixel"); strings.Contains(got, "Pixel") {
 		t.Errorf("it is back:\n%s", got)
 	}
+	if added, err := d.journal.AddNotes(d.t.Context(), state.Note{Room: "!r", Kind: state.Semantic, Text: "The cat is called Pixel.", Source: state.FromAgent}); err != nil || len(added) > 0 {
+		t.Errorf("a line in a file brings back %v, %v", added, err)
+	}
 	// A person may say it again.
 	add(t, d.Memory, state.Semantic, "The cat is called Pixel.")
 	d.sync(nil)
