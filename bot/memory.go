@@ -50,9 +50,14 @@ func (r *room) forgetText(ctx context.Context, what string) (answer string, err 
 	case err != nil:
 		return "", err
 	case out.Entries == 0 && !out.Open:
-		return "No entry in the memory of this room contains this text.", nil
+		answer = "No entry in the memory of this room contains this text."
+	default:
+		answer = recall.Forgotten(out.Entries, out.Open)
 	}
-	return recall.Forgotten(out.Entries, out.Open), nil
+	if out.Later {
+		answer += " Notes in the container may still have it, because I could not clean them yet: repeat the command later."
+	}
+	return answer, nil
 }
 
 // undoKeys are the reactions that take back what a task has noted.

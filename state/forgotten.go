@@ -46,6 +46,11 @@ func (j *Journal) KeepForgotten(ctx context.Context, room string, texts ...strin
 	return j.failed("keep what was forgotten", err)
 }
 
+// MarkUntidy records that a container of the room may have what is to be forgotten, also if nothing else has it: see Untidy.
+func (j *Journal) MarkUntidy(ctx context.Context, room string) error {
+	return j.failed("note what is to be removed", j.inTx(ctx, func(tx *sql.Tx) error { return markUntidy(ctx, tx, room) }))
+}
+
 // KeepHashes is KeepForgotten for texts of which only the hashes are known.
 func (j *Journal) KeepHashes(ctx context.Context, room string, hashes ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error { return keepHashes(ctx, tx, room, hashes) })
@@ -89,9 +94,9 @@ func (j *Journal) Welcome(ctx context.Context, room string, texts ...string) err
 
 var errForgotten = errors.New("this was forgotten")
 
-// welcome lets a note that people have stated be known again. What was only observed stays forgotten.
+// welcome lets a note that people have stated be known again. What was only observed, or is only in a file, stays forgotten.
 func welcome(ctx context.Context, tx *sql.Tx, n Note) error {
-	if n.Source == Observed {
+	if n.Source == Observed || n.Source == FromAgent && n.Quote == "" {
 		var one int
 		err := tx.QueryRowContext(ctx, "SELECT 1 FROM forgotten WHERE room = ? AND hash = ?", n.Room, hashOf(n.Text)).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {

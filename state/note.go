@@ -28,8 +28,8 @@ type NoteSource string
 // The sources of notes.
 const (
 	Observed  NoteSource = "observed"  // a task: nobody has stated it
-	Added     NoteSource = "added"     // by a person: with a command, or in a file
-	FromAgent NoteSource = "agent"     // by the agent, from a person's words
+	Added     NoteSource = "added"     // by a person, with a command
+	FromAgent NoteSource = "agent"     // by the agent, from a person's words; without a quote it is a line in a file, of whomever
 	Extracted NoteSource = "extracted" // by a model, from a person's words
 )
 

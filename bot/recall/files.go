@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,9 @@ func (e *exchange) each(ctx context.Context, found, seen map[string]stamp) error
 			names = append(names, contextFile)
 		}
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, func(a, b string) int { // context.md last: the logs may have new tasks
+		return cmp.Compare(strings.Replace(a, contextFile, "~", 1), strings.Replace(b, contextFile, "~", 1))
+	})
 	for _, name := range names {
 		if was, known := seen[name]; known && e.scrub == nil && len(e.forgotten) == was.forgotten && was.same(found[name]) {
 			continue
@@ -132,7 +135,7 @@ func (e *exchange) each(ctx context.Context, found, seen map[string]stamp) error
 		case name == mainFile || dayOf(name) != "":
 			out = e.merge(name, out)
 		case name == contextFile:
-			out = addPrior(out, prior)
+			out = addPrior(withoutPrior(out, e.remaining()), prior)
 		}
 		if source, _ := memory.SourceOf(name); name != mainFile && dayOf(name) == "" {
 			e.docs = append(e.docs, e.document(source, name, out))
@@ -171,10 +174,19 @@ func (e *exchange) store(ctx context.Context) error {
 	if err := errors.Join(e.journal.SetWritten(ctx, e.id, true, e.shown...), e.journal.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
 		return err
 	}
+	docs := append(e.docs, documents(added)...)
+	for _, doc := range documents(e.gone) {
+		doc.Entries = nil
+		docs = append(docs, doc)
+	}
+	alive := e.alive()
 	for _, n := range e.gone {
 		texts := []string{n.Text}
 		if len(n.Quote) >= leastHashed {
 			texts = append(texts, n.Quote)
+		}
+		if texts = slices.DeleteFunc(texts, alive); len(texts) == 0 {
+			continue
 		}
 		if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
 			return err
@@ -190,15 +202,33 @@ func (e *exchange) store(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.use(ctx, e.id, filesTime, func(ctx context.Context, x *memory.Index) error {
-		return e.put(ctx, x, append(e.docs, documents(added)...)...)
+	return e.use(ctx, e.id, filesTime, func(ctx context.Context, x *memory.Index) error { return e.put(ctx, x, docs...) })
+}
+
+// remaining returns the notes that stay or that have come.
+func (e *exchange) remaining() []state.Note {
+	all := slices.Concat(append(slices.Collect(maps.Values(e.notes)), e.added)...)
+	return slices.DeleteFunc(all, func(n state.Note) bool {
+		return slices.ContainsFunc(e.gone, func(gone state.Note) bool { return gone.ID == n.ID && n.ID != "" })
 	})
+}
+
+// alive reports whether a note that stays or that has come still has a text, as when somebody has added to a line.
+func (e *exchange) alive() func(text string) bool {
+	var all []string
+	for _, n := range e.remaining() {
+		all = append(all, state.Plain(n.Text), state.Plain(n.Quote))
+	}
+	return func(text string) bool {
+		text = state.Plain(text)
+		return slices.ContainsFunc(all, func(one string) bool { return strings.Contains(one, text) })
+	}
 }
 
 // document is a file for the index.
 func (e *exchange) document(source memory.Source, name, text string) memory.Document {
 	if name == contextFile {
-		text = withoutPrior(text) // the index has the tasks
+		text = withoutPrior(text, nil) // the index has the tasks
 	}
 	doc := memory.Markdown(source, name, text)
 	for i, entry := range doc.Entries {

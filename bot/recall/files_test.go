@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,11 +151,61 @@ func TestSyncLearnsEdits(t *testing.T) {
 	if got := d.read("MEMORY.md") + d.found("cat Pixel"); strings.Contains(got, "Pixel") {
 		t.Errorf("it is back:\n%s", got)
 	}
+	if added, err := d.journal.AddNotes(d.t.Context(), state.Note{Room: "!r", Kind: state.Semantic, Text: "The cat is called Pixel.", Source: state.FromAgent}); err != nil || len(added) > 0 {
+		t.Errorf("a line in a file brings back %v, %v", added, err)
+	}
 	// A person may say it again.
 	add(t, d.Memory, state.Semantic, "The cat is called Pixel.")
 	d.sync(nil)
 	if got := d.read("MEMORY.md"); !strings.Contains(got, "Pixel") {
 		t.Errorf("it is missing in\n%s", got)
+	}
+}
+
+// A line that was extended is changed: what it said before lives on in it, and in the history.
+func TestSyncExtendsLine(t *testing.T) {
+	d := newDen(t)
+	add(t, d.Memory, state.Semantic, "The database is Postgres on db1")
+	d.sync(nil)
+	d.edit("MEMORY.md", func(s string) string { return strings.Replace(s, "on db1", "on db1, port 5432", 1) })
+	d.sync(nil)
+	d.sync(nil)
+	if got := d.read("MEMORY.md"); strings.Count(got, "Postgres") != 1 || !strings.Contains(got, "- The database is Postgres on db1, port 5432\n") {
+		t.Errorf("the file is\n%s", got)
+	}
+	if got := lines(t, d.Memory, "!r"); len(got) != 1 || !strings.Contains(got[0], "port 5432") {
+		t.Errorf("notes %q", got)
+	}
+	if got := d.found("which database"); strings.Count(got, "Postgres") != 1 || !strings.Contains(got, "port 5432") {
+		t.Errorf("found\n%s", got)
+	}
+}
+
+// A line stays a note, however its file writes it.
+func TestSyncKeepsOddLines(t *testing.T) {
+	d := newDen(t)
+	add(t, d.Memory, state.Semantic, "2. the shed is red") // a number of its own
+	d.edit("MEMORY.md", func(string) string {
+		return "\uFEFF1. the cellar is damp\n2) the roof \u202eis\u202c flat\n* - the attic is dusty\n- " + strings.Repeat("many doors ", maxSaid/8) + "\n"
+	})
+	for range 3 {
+		d.sync(nil)
+		d.edit("MEMORY.md", func(s string) string { return s + "\n" }) // it is read again
+	}
+	got := lines(t, d.Memory, "!r")
+	for _, want := range []string{"the cellar is damp", "the roof is flat", "the attic is dusty", "many doors", "2. the shed is red"} {
+		if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "MEMORY.md: "+want) }) {
+			t.Errorf("%q is missing in %.300q", want, got)
+		}
+	}
+	if len(got) != 5 {
+		t.Errorf("%d notes", len(got))
+	}
+	if err := d.journal.RemoveNotes(t.Context(), state.Note{Room: "!r", Text: "the cellar is damp"}); err != nil {
+		t.Fatal(err)
+	}
+	if d.sync(nil); strings.Contains(d.read("MEMORY.md"), "cellar") {
+		t.Errorf("the file is\n%s", d.read("MEMORY.md"))
 	}
 }
 
@@ -189,6 +240,29 @@ func TestPriorTasks(t *testing.T) {
 	d.sync(nil)
 	got := d.read("context.md")
 	if strings.Count(got, "- [2026-11-23] repair door") != maxPrior || strings.Contains(got, "door 4.") || !strings.Contains(got, "- mine\n") || strings.Contains(got, "roof") {
+		t.Errorf("context.md:\n%s", got)
+	}
+}
+
+// context.md loses a task that was forgotten. One that only a log of an earlier release has stays.
+func TestPriorTasksGo(t *testing.T) {
+	d := newDen(t)
+	d.edit("context.md", func(string) string {
+		return "## Prior tasks\n\n- [2026-01-02] paint the gate → Painted\n- [2026-01-02] gone → Gone\n"
+	})
+	d.edit("memory/2026-01-02.md", func(string) string { return "- 10:00:00 alice: paint the gate → Painted (1s, 1 step)\n" })
+	done := task(1, 0, "feed the walrus", "Fed")
+	done.Calls = []Call{{Tool: ShellTool, Detail: "feed", Output: "ok"}}
+	learn(t, d.Memory, done)
+	d.sync(nil)
+	if got := d.read("context.md"); !strings.Contains(got, "walrus") || !strings.Contains(got, "gate") || strings.Contains(got, "Gone") {
+		t.Errorf("context.md:\n%s", got)
+	}
+	if err := d.journal.RedactNotes(t.Context(), "!r", done.Event); err != nil {
+		t.Fatal(err)
+	}
+	d.sync(nil)
+	if got := d.read("context.md"); strings.Contains(got, "walrus") || !strings.Contains(got, "gate") {
 		t.Errorf("context.md:\n%s", got)
 	}
 }

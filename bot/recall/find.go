@@ -96,7 +96,7 @@ func find(ctx context.Context, x *memory.Index, notes []state.Note, by, session,
 		return out
 	}
 	search := func(most int, least float64, sources ...memory.Source) ([]memory.Hit, error) {
-		return x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 3 * most, Min: least, Sources: sources, Person: by})
+		return x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 3 * most, Min: least, Sources: sources, Person: cmp.Or(by, memory.Nobody)})
 	}
 
 	hits, err := search(mostPreferences, leastScore, memory.SourceNote)

@@ -92,15 +92,15 @@ const maxLost = 3
 func (e *exchange) merge(name, content string) string {
 	notes, there := e.notes[name], map[string]bool{}
 	for line := range strings.Lines(content) {
-		there[state.Plain(line)] = true
+		there[plain(line)] = true
 	}
 	known := map[string]bool{}
 	var lost []state.Note
 	written := 0
 	for _, n := range notes {
-		known[state.Plain(n.Line())] = true
+		known[plain(n.Line())] = true
 		if n.Written {
-			if written++; !there[state.Plain(n.Line())] {
+			if written++; !there[plain(n.Line())] {
 				lost = append(lost, n)
 			}
 		}
@@ -115,7 +115,7 @@ func (e *exchange) merge(name, content string) string {
 	for _, n := range notes {
 		line := n.Line()
 		switch {
-		case there[state.Plain(line)]:
+		case there[plain(line)]:
 			if !n.Written {
 				e.shown = append(e.shown, n.ID)
 			}
@@ -151,13 +151,13 @@ func (e *exchange) learnLines(name, content string, known map[string]bool) {
 			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
 			continue
 		}
-		text := clean.Line(item(line), maxSaid)
+		text := item(line)
 		telling := strings.ContainsFunc(text, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
-		if !telling || text == preamble || known[state.Plain(text)] || e.filter.keep(text) != text {
+		if !telling || text == preamble || known[plain(text)] || e.filter.keep(text) != text {
 			continue
 		}
-		known[state.Plain(text)] = true
-		n := state.Note{Room: e.id, Kind: kind, Text: text, Time: time.Now(), Salience: 0.8, Confidence: 1, Source: state.Added, File: name, Written: true}
+		known[plain(text)] = true
+		n := state.Note{Room: e.id, Kind: kind, Text: text, Time: time.Now(), Salience: 0.8, Confidence: 1, Source: state.FromAgent, File: name, Written: true}
 		for _, s := range sections {
 			if s.heading == heading && name == mainFile {
 				n.Kind = s.kind
@@ -167,10 +167,15 @@ func (e *exchange) learnLines(name, content string, known map[string]bool) {
 	}
 }
 
-// item returns the text of a list item.
+var itemMark = compiled(`^(?:[-*+•\s]|\d{1,9}[.)]\s)+`)
+
+// item returns the text of a list item, as a note has it.
 func item(text string) string {
-	return strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(text), "-*+ "))
+	return clean.Line(itemMark.ReplaceAllString(clean.Line(text, 0), ""), maxSaid)
 }
+
+// plain returns a line or a note as they are compared with each other.
+func plain(text string) string { return state.Plain(item(text)) }
 
 // insert adds a line at the end of its section, which is created if it is missing, or at the end of the file.
 func insert(name, content, section, text string) string {
@@ -228,18 +233,23 @@ var (
 	priorLine = compiled(`^- \[\d{4}-\d\d-\d\d\] .* → `)
 )
 
+// priorOf returns the line of context.md for a task in a daily log, or "".
+func priorOf(n state.Note) string {
+	found := logEntry.FindStringSubmatch(n.Text)
+	if found == nil {
+		return ""
+	}
+	return "[" + dayOf(n.File) + "] " + found[1] + " → " + found[2]
+}
+
 // addPrior adds tasks to context.md, of which it keeps the newest.
 func addPrior(content string, notes []state.Note) string {
 	if strings.TrimSpace(content) == "" && len(notes) > 0 {
 		content = title(contextFile)
 	}
 	for _, n := range notes {
-		found := logEntry.FindStringSubmatch(n.Text)
-		if found == nil {
-			continue
-		}
-		line := "[" + dayOf(n.File) + "] " + found[1] + " → " + found[2]
-		if strings.Contains(content, "- "+line+"\n") {
+		line := priorOf(n)
+		if line == "" || strings.Contains(content, "- "+line+"\n") {
 			continue
 		}
 		if !strings.Contains(content, "## "+workspace.Conventions) && !strings.Contains(content, "## "+workspace.PriorTasks) {
@@ -263,7 +273,14 @@ func addPrior(content string, notes []state.Note) string {
 	}), "")
 }
 
-func withoutPrior(content string) string {
+// withoutPrior removes the tasks from context.md that no note has: they were forgotten, or edited.
+func withoutPrior(content string, notes []state.Note) string {
+	known := map[string]bool{}
+	for _, n := range notes {
+		known["- "+priorOf(n)] = true
+	}
 	lines := slices.Collect(strings.Lines(content))
-	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return priorLine.MatchString(line) }), "")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		return priorLine.MatchString(line) && !known[strings.TrimSuffix(line, "\n")]
+	}), "")
 }

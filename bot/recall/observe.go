@@ -64,6 +64,9 @@ func (t Task) With(edits []Edit) Task {
 // Answer is a question of the agent and a person's answer.
 type Answer struct{ Question, Answer, By, Event string }
 
+// IsSecret reports whether an answer is a secret, also because its question asks for one.
+func (a Answer) IsSecret() bool { return AsksForSecret(a.Question) || LooksSecret(a.Answer) }
+
 // Call is a call of a tool.
 type Call struct {
 	Tool, Detail, Output string
@@ -197,7 +200,7 @@ func (o observer) executions() memory.Document {
 // answers are the questions with their answers, without those that only allowed something.
 func (o observer) answers() (notes []state.Note) {
 	for _, a := range o.task.Answers {
-		if Approval(a.Question, a.Answer) || AsksForSecret(a.Question) || LooksSecret(a.Answer) {
+		if Approval(a.Question, a.Answer) || a.IsSecret() {
 			continue
 		}
 		question, answer := o.short(a.Question), o.short(a.Answer)

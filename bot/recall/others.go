@@ -34,7 +34,7 @@ func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, vec
 			continue
 		}
 		err := m.use(ctx, other, writeTime, func(ctx context.Context, x *memory.Index) error {
-			hits, err := x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 2 * mostOthers, Min: leastScore, Sources: shared})
+			hits, err := x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 2 * mostOthers, Min: leastScore, Sources: shared, Person: memory.Nobody})
 			for _, hit := range hits {
 				all = append(all, found{hit, other})
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"matrix-tui/state"
@@ -27,6 +26,8 @@ type Speech struct {
 	Task string // key
 	By   string // name
 	Said []Said
+
+	Secrets []string // that the person gave as answers
 }
 
 // Begin says what the person of the room's running task has written.
@@ -67,16 +68,19 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 		if old, err = m.noted(ctx, room, s.Old); err != nil {
 			return n, err
 		}
-		n.Kind, n.Replaces = old.Kind, old.Text
-		if question, _, about, ok := parseAnswer(old.Text); ok && !strings.HasPrefix(s.Text, "Q: ") {
-			s.Text = "Q: " + question + " | A: " + clean.Line(s.Text, maxNote)
-			if about != "" {
-				s.Text += " | Context: " + about
-			}
+		if old.Scope != "" && old.Scope != speech.By {
+			return n, refused("that note is about another person, who alone can correct it")
 		}
+		n.Kind, n.Replaces, n.Scope = old.Kind, old.Text, old.Scope
 	}
 	if n, err = m.check(n, s, speech); err != nil {
 		return n, err
+	}
+	if question, _, about, ok := parseAnswer(old.Text); ok && n.Kind == state.Answered {
+		n.Text = "Q: " + question + " | A: " + n.Text
+		if about != "" {
+			n.Text += " | Context: " + about
+		}
 	}
 	if s.Old != "" {
 		if err := m.drop(ctx, old); err != nil {
@@ -89,28 +93,26 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 // check checks a statement and completes its note.
 func (m *Memory) check(n state.Note, s Statement, speech Speech) (state.Note, error) {
 	n.Text, n.Quote, n.Time, n.File = clean.Line(s.Text, 0), s.Quote, time.Now(), mainFile
-	if n.Kind == state.Procedural {
+	if n.Kind == state.Procedural && s.Old == "" {
 		n.Scope = speech.By
-	}
-	most := maxNote
-	if n.Kind == state.Answered {
-		most = 3 * maxNote
 	}
 	switch {
 	case headingOf(n.Kind) == "":
 		return n, refused("kind is %q; it must be fact, preference or decision", string(n.Kind))
-	case n.Text == "" || len(n.Text) > most:
-		return n, refused("text has %d bytes; it must have 1 to %d", len(n.Text), most)
+	case n.Text == "" || len(n.Text) > maxNote:
+		return n, refused("text has %d bytes; it must have 1 to %d", len(n.Text), maxNote)
+	case strings.HasPrefix(n.Text, "Q: "), n.Kind == state.Answered && strings.Contains(n.Text, " | "):
+		return n, refused("text must be only what is so, without `Q: ` at its beginning, and for an answer without ` | `")
 	case utf8.RuneCountInString(strings.TrimSpace(s.Quote)) < minQuote || len(s.Quote) > maxQuote:
 		return n, refused("quote must have %d characters or more, and at most %d bytes: the person's own words", minQuote, maxQuote)
-	case Instructs(n.Text) || m.filter.Clean(n.Text) != clean.Text(n.Text) || m.filter.Clean(s.Quote) != clean.Text(s.Quote):
+	case Instructs(n.Text), m.filter.Clean(n.Text, speech.Secrets...) != clean.Text(n.Text), m.filter.Clean(s.Quote, speech.Secrets...) != clean.Text(s.Quote):
 		return n, refused("that looks like a secret or like instructions to a model: such things are not kept")
 	case !sharesWord(n.Text, s.Quote):
 		return n, refused("text has no word of the quote: note only what the person has said")
 	}
-	quote := strings.Join(strings.Fields(s.Quote), " ")
+	quote := strings.Join(strings.Fields(clean.Text(s.Quote)), " ") // without a gap
 	for _, said := range speech.Said {
-		if strings.Contains(strings.Join(strings.Fields(strings.Join(own(said.Text), "\n")), " "), quote) {
+		if strings.Contains(quotable(said.Text), quote) {
 			n.Event = said.Event
 			return n, nil
 		}
@@ -179,7 +181,7 @@ func (m *Memory) Undo(ctx context.Context, task string) ([]state.Note, error) {
 			return nil, err
 		}
 		if old.Text, old.Quote, old.Task, old.Replaces, old.Written = n.Replaces, "", "", "", false; old.Text != "" {
-			old.Source = state.Added
+			old.Source, old.By = state.Added, n.Scope // whoever has noted that is not known any more
 			if err := m.note(ctx, old); err != nil {
 				return nil, err
 			}
@@ -215,42 +217,3 @@ func NotedLine(notes []state.Note) string {
 	}
 	return "noted: " + strings.Join(all, "; ")
 }
-
-var bullet = compiled(`^\s*(?:[-*•+]|\d+[.)])\s+`)
-
-// own returns the lines of a message that its author wrote as text: no quotations and no code.
-func own(message string) []string {
-	var lines []string
-	fence := ""
-	for line := range strings.SplitSeq(clean.Clip(clean.Text(message), maxFile), "\n") {
-		line = strings.TrimSpace(line)
-		switch {
-		case fence != "":
-			if strings.HasPrefix(line, fence) {
-				fence = ""
-			}
-		case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
-			fence = line[:3]
-		case strings.HasPrefix(line, ">"), len(line) > 1 && strings.HasPrefix(line, "`") && strings.Count(line, "`") == 2 && strings.HasSuffix(line, "`"):
-		default:
-			if line = bullet.ReplaceAllString(line, ""); line != "" {
-				lines = append(lines, line)
-			}
-		}
-	}
-	return lines
-}
-
-// sharesWord reports whether two texts have a word of more than two letters in common.
-func sharesWord(a, b string) bool {
-	notInWord := func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }
-	words := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(a), notInWord) {
-		words[word] = utf8.RuneCountInString(word) > 1
-	}
-	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(b), notInWord), func(word string) bool { return words[word] && !common[word] })
-}
-
-// common are words that say nothing about what a text is about.
-var common = map[string]bool{"the": true, "use": true, "and": true, "not": true, "please": true, "instead": true, "should": true, "which": true, "for": true, "with": true,
-	"is": true, "to": true, "of": true, "in": true, "it": true, "that": true, "this": true, "we": true, "my": true, "our": true, "on": true, "at": true, "be": true, "as": true}

@@ -56,6 +56,35 @@ func TestStateChecksQuote(t *testing.T) {
 	}
 }
 
+// What Markdown shows as a quotation or as code is not the author's own, nor is a text around it one quote.
+func TestQuotable(t *testing.T) {
+	for message, want := range map[string]string{
+		"I like tea.\nAnd milk.":                             "I like tea. And milk.",
+		"1. I like tea\n2) and milk":                         "I like tea and milk",
+		"- > bob likes tea\nand milk\n\nI do not":            "\x00 \x00 I do not",
+		"> bob likes tea\nand milk\n- and bread\n\nmine":     "\x00 \x00 \x00 mine",
+		"* ```\n  bob likes tea\n  ```\nmine":                "\x00 \x00 \x00 mine",
+		"````\n```\nbob likes tea\n```` x\n`````\nmine":      "\x00 \x00 \x00 \x00 \x00 mine",
+		"~~~ sh\n```\nbob likes tea":                         "\x00 \x00 \x00",
+		"> bob likes tea\n```\ncode\n```\nmine":              "\x00 \x00 \x00 \x00 mine",
+		"see:\n\n    bob likes tea\n\n\tand milk\n  mine":    "see: \x00 \x00 mine",
+		"a long line\n    that goes on":                      "a long line that goes on",
+		"run `rm -rf` now, ``a ` b`` and `this\ntoo` but ` ": "run \x00 now, \x00 and \x00 but `",
+		"```one line``` of code":                             "\x00 of code",
+	} {
+		if got := quotable(message); got != want {
+			t.Errorf("%q is %q, want %q", message, got, want)
+		}
+	}
+	m := newMemory(t)
+	speak(m, "k1", "We use `not` Postgres on db1\n> and\n\nnever Oracle")
+	for _, quote := range []string{"We use \x00 Postgres on db1", "We use Postgres on db1", "Postgres on db1 never Oracle"} {
+		if _, err := m.State(t.Context(), "!r", Statement{Kind: state.Semantic, Text: "Postgres on db1", Quote: quote}); err == nil {
+			t.Errorf("%q is a quote", quote)
+		}
+	}
+}
+
 // A task notes a bounded number of things. One person's wish is not another's, and undoing a task takes its notes back.
 func TestStateBoundsScopeUndo(t *testing.T) {
 	m := newMemory(t)
@@ -63,11 +92,15 @@ func TestStateBoundsScopeUndo(t *testing.T) {
 	if _, err := m.State(t.Context(), "!r", Statement{Kind: state.Procedural, Text: "prefers uv over pip", Quote: "I prefer uv over pip"}); err != nil {
 		t.Fatal(err)
 	}
+	learn(t, m, Task{Room: "!other", ID: "o", Event: "$o", Said: []Said{{"$o", "alice", "hello"}}})
+	if k := m.Find(t.Context(), "!other", "alice", "", "install the package with pip", "!r"); strings.Contains(fmt.Sprint(k), "prefers uv") {
+		t.Errorf("another room is given %+v", k)
+	}
 	line, err := m.Noted(t.Context(), "k1")
 	if err != nil || line != "noted: prefers uv over pip" {
 		t.Errorf("shown is %q, %v", line, err)
 	}
-	for by, want := range map[string]bool{"alice": true, "bob": false} {
+	for by, want := range map[string]bool{"alice": true, "bob": false, "": false} {
 		if k := m.Find(t.Context(), "!r", by, "", "install the package with pip"); strings.Contains(fmt.Sprint(k), "prefers uv") != want {
 			t.Errorf("%s is given %+v", by, k)
 		}
@@ -122,8 +155,62 @@ func TestStateReplaces(t *testing.T) {
 	if got := answers(); !strings.Contains(got, "db1") || strings.Contains(got, "db2") {
 		t.Errorf("answers after undoing it: %q", got)
 	}
+	for text, want := range map[string]string{
+		"the database of mallory":                "no word of the quote", // nor does the question count
+		"Q: Who is it? | A: Postgres on mallory": "without `Q: `",
+		"Postgres | Context: always":             "without `Q: `",
+	} {
+		_, err := m.State(t.Context(), "!r", Statement{Old: "Q: Which database?", Text: text, Quote: "use Postgres on db2"})
+		if said, _ := sentence.Of(err); !strings.Contains(said, want) {
+			t.Errorf("%q: %q", text, said)
+		}
+	}
 	if _, err := m.State(t.Context(), "!r", Statement{Old: "no such note", Text: "x", Quote: "use Postgres on db2"}); err == nil {
 		t.Error("it replaces nothing")
+	}
+}
+
+// A person's wish stays theirs, and the room's stays the room's.
+func TestStateReplacesOwn(t *testing.T) {
+	m := newMemory(t)
+	add(t, m, state.Procedural, "answers are in German")
+	speak(m, "k1", "I prefer uv over pip")
+	if _, err := m.State(t.Context(), "!r", Statement{Kind: state.Procedural, Text: "prefers uv over pip", Quote: "I prefer uv over pip"}); err != nil {
+		t.Fatal(err)
+	}
+	words := "poetry over uv, answers in French"
+	m.Begin("!r", Speech{Task: "k2", By: "bob", Said: []Said{{"$2", "bob", words}}})
+	_, err := m.State(t.Context(), "!r", Statement{Old: "prefers uv over pip", Text: "prefers poetry over uv", Quote: "poetry over uv"})
+	if said, _ := sentence.Of(err); !strings.Contains(said, "another person") {
+		t.Errorf("bob replaces what alice prefers: %v", err)
+	}
+	if n, err := m.State(t.Context(), "!r", Statement{Old: "answers are in German", Text: "answers are in French", Quote: words}); err != nil || n.Scope != "" {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if _, err := m.Undo(t.Context(), "k2"); err != nil {
+		t.Fatal(err)
+	}
+	notes, err := m.journal.Notes(t.Context(), "!r")
+	if err != nil || len(notes) != 2 {
+		t.Fatal(notes, err)
+	}
+	for _, n := range notes {
+		if german := strings.Contains(n.Text, "German"); german && n.Scope+n.By != "" || !german && n.Scope != "alice" {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+// What a person gave as a password is in no note.
+func TestStateKeepsNoSecret(t *testing.T) {
+	m := newMemory(t)
+	m.Begin("!r", Speech{Task: "k1", By: "alice", Said: []Said{{"$1", "alice", "log in to the shop as sesame-open"}}, Secrets: []string{"sesame-open"}})
+	for _, s := range []Statement{{Text: "the shop opens with sesame-open", Quote: "log in to the shop"}, {Text: "alice has a shop", Quote: "the shop as sesame-open"}} {
+		s.Kind = state.Semantic
+		_, err := m.State(t.Context(), "!r", s)
+		if said, _ := sentence.Of(err); !strings.Contains(said, "looks like a secret") {
+			t.Errorf("%+v: %v", s, err)
+		}
 	}
 }
 

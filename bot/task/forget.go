@@ -18,6 +18,7 @@ import (
 type Forgot struct {
 	Entries int
 	Open    bool // a task that has not ended still has it
+	Later   bool // the container could not be cleaned yet
 }
 
 // Forget removes texts from wherever they are kept of the room: the record with its tasks, answers and notes, the history,
@@ -28,6 +29,9 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 	if err := e.Store.EndSession(ctx, e.ID); err != nil {
 		return out, fmt.Errorf("end session: %w", err)
 	}
+	if err := e.Journal.MarkUntidy(ctx, e.ID); err != nil {
+		return out, err
+	}
 	for _, event := range events {
 		if err := e.Redact(ctx, e.ID, event); err != nil {
 			return out, err
@@ -37,16 +41,14 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 	if out, err = e.scrub(ctx, scrub, events, texts); err != nil || e.Store.Container(e.ID) == "" {
 		return out, err
 	}
-	if out.Entries += len(events); out.Entries == 0 {
-		return out, nil
-	}
+	out.Entries += len(events)
 	container, err := e.Ensure(ctx, false)
 	if err == nil {
 		err = e.tidy(ctx, container, scrub)
 	}
 	if err != nil && ctx.Err() == nil {
 		e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot remove what was forgotten from the container yet")
-		err = nil
+		out.Later, err = true, nil
 	}
 	return out, err
 }

@@ -115,6 +115,17 @@ func TestForgetEverywhere(t *testing.T) {
 	}
 }
 
+// A text that only files in the container have goes from them, too.
+func TestForgetMarksContainer(t *testing.T) {
+	env, _ := forgetful(t, "hello", "Hello.")
+	if out, err := env.Forget(t.Context(), []string{"only the container has this"}, nil); err != nil || out.Entries > 0 {
+		t.Fatal(out, err)
+	}
+	if untidy, err := env.Journal.Untidy(t.Context(), "!r"); err != nil || !untidy {
+		t.Errorf("untidy %v, %v", untidy, err)
+	}
+}
+
 // A deleted message is gone from history, journal, transcript, notes and index, also where a result repeats it.
 func TestRedactEverywhere(t *testing.T) {
 	const said = "remember that my cat is called Pixel"

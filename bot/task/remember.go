@@ -64,6 +64,10 @@ func (a *attempt) speak() {
 		add(said.Event, said.By, said.Text, false)
 	}
 	for _, answer := range a.task.exec.Answers {
+		if (recall.Answer{Question: answer.Question, Answer: answer.Answer}).IsSecret() {
+			speech.Secrets = append(speech.Secrets, answer.Answer)
+			continue
+		}
 		add(answer.Event, answer.By, answer.Answer, false)
 	}
 	env.Recall.Begin(env.ID, speech)

@@ -31,6 +31,9 @@ type Query struct {
 	Now     time.Time // what "yesterday" counts from; zero is now
 }
 
+// Nobody is the Person of a query that finds only what is about the whole room.
+const Nobody = "\x00"
+
 // filtered reports whether only some documents count.
 func (q Query) filtered() bool { return len(q.Sources) > 0 || q.Kind != "" || q.Person != "" }
 
