@@ -101,7 +101,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		rooms:   map[string]*room{},
 	}
 	b.tasks = b.deps()
-	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Direct: func() []string { return b.direct.Rooms(b.Owners) }, Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest, Log: cfg.Log}
+	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) }, Direct: func() []string { return b.direct.Rooms(b.Owners) }, Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest, Log: cfg.Log}
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
 		StateDir: cfg.StateDir, Version: cfg.Version, Devices: cfg.Devices, Owner: b.isOwner, KeyArrived: b.keyArrived, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
