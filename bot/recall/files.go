@@ -40,7 +40,7 @@ type exchange struct {
 	container Container
 	notes     map[string][]state.Note // by file
 	forgotten state.Forgotten
-	scrub     state.Scrub // of lines, or nil
+	scrub     *state.Scrub // of lines, or nil
 
 	docs          []memory.Document // for the index, of files that are not made of notes
 	added, gone   []state.Note
@@ -52,7 +52,7 @@ type exchange struct {
 // forgotten is removed from them. What people or the agent have added to them becomes notes, and notes whose lines they have
 // removed are forgotten. Other files of notes are indexed. scrub also changes lines, if it is not nil. Call Sync while no
 // task runs in the container.
-func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub state.Scrub) error {
+func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub *state.Scrub) error {
 	if m == nil {
 		return nil
 	}

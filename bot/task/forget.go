@@ -52,7 +52,7 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 }
 
 // scrub scrubs all but the container.
-func (e *Env) scrub(ctx context.Context, scrub state.Scrub, events, texts []string) (out Forgot, err error) {
+func (e *Env) scrub(ctx context.Context, scrub *state.Scrub, events, texts []string) (out Forgot, err error) {
 	var gone []string
 	for _, home := range append([]string{e.ID}, e.Store.Predecessors(e.ID)...) {
 		one, err := e.Journal.Scrub(ctx, e.ID, home, scrub)
@@ -95,7 +95,7 @@ find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' 
 
 // tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions that
 // nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more.
-func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub state.Scrub) error {
+func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *state.Scrub) error {
 	untidy, err := e.Journal.Untidy(ctx, e.ID)
 	if err != nil || !untidy {
 		return err

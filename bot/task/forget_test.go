@@ -148,3 +148,21 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("found %+v", k)
 	}
 }
+
+// Somebody else's "yes" stays when one is deleted or edited.
+func TestShortWordsOfOthers(t *testing.T) {
+	env, _ := forgetful(t, "yes", "Fine.")
+	if err := env.Store.AppendHistory(t.Context(), "!r", state.Turn{Role: "user", Content: "yes", Event: "$2"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		env.Rewrite(t.Context(), recall.Edit{Event: "$1", By: "alice", Text: "no"}), env.Redact(t.Context(), "!r", "$1"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if history := env.Store.History("!r"); history[0].Content != state.Deleted || history[2].Content != "yes" {
+		t.Errorf("history %+v", history)
+	}
+}
