@@ -159,8 +159,13 @@ func (e *exchange) read(ctx context.Context, name string) (string, error) {
 	return string(data), err
 }
 
-// store stores what the files have changed.
+// store stores what the files have changed. It may be repeated: a note is gone after what it says.
 func (e *exchange) store(ctx context.Context) error {
+	for _, n := range e.gone {
+		if err := e.drop(ctx, n); err != nil {
+			return err
+		}
+	}
 	if err := e.journal.RemoveNotes(ctx, e.gone...); err != nil {
 		return err
 	}
@@ -171,28 +176,29 @@ func (e *exchange) store(ctx context.Context) error {
 	if err := errors.Join(e.journal.SetWritten(ctx, e.id, true, e.shown...), e.journal.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
 		return err
 	}
-	for _, n := range e.gone {
-		texts := []string{n.Text}
-		if len(n.Quote) >= leastHashed {
-			texts = append(texts, n.Quote)
-		}
-		if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
-			return err
-		}
-		scrub := state.Replacing(state.Deleted, texts...)
-		if _, err := e.journal.Scrub(ctx, e.id, e.id, scrub); err != nil {
-			return err
-		}
-		if _, err := e.Memory.store.Scrub(ctx, e.id, scrub); err != nil { // the next session is given the history
-			return err
-		}
-		if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {
-			return err
-		}
-	}
 	return e.use(ctx, e.id, filesTime, func(ctx context.Context, x *memory.Index) error {
 		return e.put(ctx, x, append(e.docs, documents(added)...)...)
 	})
+}
+
+// drop removes what a note says from the history, which the next session is given, the index and the record.
+func (e *exchange) drop(ctx context.Context, n state.Note) error {
+	texts := []string{n.Text}
+	if len(n.Quote) >= leastHashed {
+		texts = append(texts, n.Quote)
+	}
+	if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
+		return err
+	}
+	scrub := state.Replacing(state.Deleted, texts...)
+	if _, err := e.Memory.store.Scrub(ctx, e.id, scrub); err != nil {
+		return err
+	}
+	if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {
+		return err
+	}
+	_, err := e.journal.Scrub(ctx, e.id, e.id, scrub)
+	return err
 }
 
 // document is a file for the index.
