@@ -182,8 +182,11 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 	case event.KindReaction:
 		return r.doReaction(ctx, row)
 	case event.KindEdit:
+		if err := r.doEdit(ctx, row); err != nil { // which needs what the message said first
+			return err
+		}
 		r.relearn(ctx, row)
-		return r.doEdit(ctx, row)
+		return nil
 	case event.KindRedaction:
 		return r.doRedaction(ctx, row)
 	case event.KindUndecryptable:

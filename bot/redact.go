@@ -40,7 +40,8 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	if err := r.unquote(ctx, target); err != nil {
 		return err
 	}
-	for _, id := range slices.Compact([]string{r.id, r.bot.Store.SuccessorOf(r.id)}) { // tasks that had ended have not moved
+	// Tasks that had ended have not moved. The successor goes first: the last one removes the message itself.
+	for _, id := range slices.Compact([]string{r.bot.Store.SuccessorOf(r.id), r.id}) {
 		if err := r.bot.room(id).env.Redact(ctx, r.id, target); err != nil {
 			return err
 		}

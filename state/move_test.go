@@ -172,3 +172,31 @@ func TestMoveLeavesTheRoomsOwn(t *testing.T) {
 		t.Errorf("%d are left, %v have moved, %v", len(left), moved, err)
 	}
 }
+
+// A successor has the notes under IDs of its own, so that none is there twice, and its container still has to lose what
+// was scrubbed.
+func TestMoveNotes(t *testing.T) {
+	j := newJournal(t)
+	note := Note{Room: "!old", Kind: Semantic, Text: "the door is green", Source: Added}
+	_, err := j.AddNotes(ctx, note, Note{Room: "!old", Kind: Semantic, Text: "the roof leaks", Source: Added})
+	must(t, err)
+	must(t, j.RedactNotes(ctx, "!old", "$1"))
+	note.Room = "!new"
+	_, err = j.AddNotes(ctx, note)
+	must(t, err)
+	for range 2 {
+		must(t, j.MoveRoom(ctx, "!old", "!new", Adapter{}))
+	}
+	added, err := j.AddNotes(ctx, note)
+	must(t, err)
+	notes, err := j.Notes(ctx, "!new")
+	if must(t, err); len(added) != 0 || len(notes) != 2 {
+		t.Errorf("the successor has %+v", notes)
+	}
+	if untidy, err := j.Untidy(ctx, "!new"); err != nil || !untidy {
+		t.Errorf("its container is tidy (%v)", err)
+	}
+	if untidy, err := j.Untidy(ctx, "!old"); err != nil || untidy {
+		t.Errorf("the old room's is not (%v)", err)
+	}
+}

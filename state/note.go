@@ -158,14 +158,25 @@ func (n Note) Line() string {
 	return n.Text + " (" + n.By + ", " + n.Time.Format(time.DateOnly) + ")"
 }
 
-// moveNotes gives what a room remembers to its successor.
+// moveNotes gives what a room remembers to its successor, with what its container may still have to lose.
 func moveNotes(ctx context.Context, tx *sql.Tx, from, to string) error {
-	for _, table := range []string{"note", "import", "forgotten"} {
+	notes, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ?", from)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		_, err := tx.ExecContext(ctx, "UPDATE OR REPLACE note SET room = ?, id = ? WHERE room = ? AND id = ?", to, noteID(to, n.Text), from, n.ID)
+		if err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"import", "forgotten"} {
 		if _, err := tx.ExecContext(ctx, "UPDATE OR REPLACE "+table+" SET room = ? WHERE room = ?", to, from); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = tx.ExecContext(ctx, "UPDATE OR REPLACE meta SET key = 'untidy ' || ? WHERE key = 'untidy ' || ?", to, from)
+	return err
 }
 
 // RemoveMemory removes all that a room remembers.

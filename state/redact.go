@@ -9,10 +9,15 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
+
+	"matrix-tui/state/event"
 )
 
 // Deleted is kept in place of what a redacted message said.
 const Deleted = "(deleted)"
+
+// typesWithText are the types of the events that say something.
+const typesWithText = "'" + event.TypeMessage + "', 'm.sticker', '" + event.TypePoll + "', '" + event.TypePollEarly + "'"
 
 // quoteBefore is more than the number of messages before a quoted one that a run gets with it.
 const quoteBefore = 7
@@ -29,26 +34,26 @@ const (
 // Redact removes what an event says, and what its edits say, also from the tasks of a room that runs have received it
 // for, and returns these tasks, also again. The room of the event differs from theirs after a room upgrade. It is no error if the
 // journal does not have the event.
-func (j *Journal) Redact(ctx context.Context, home, event, room string) (tasks []Task, err error) {
+func (j *Journal) Redact(ctx context.Context, home, id, room string) (tasks []Task, err error) {
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE event SET body = '{}', raw = '',
 			encryption = CASE WHEN encryption IN ('missing key', 'untrusted') THEN 'undecryptable' ELSE encryption END WHERE room = ?1 AND (event = ?2 OR rel_type = 'm.replace' AND relates_to = ?2)
-			AND type IN ('m.room.message', 'm.sticker', 'm.reaction', 'm.room.encrypted')`, home, event)
+			AND type IN (`+typesWithText+`, 'm.reaction', 'm.room.encrypted')`, home, id)
 		if err != nil {
 			return err
 		}
-		found, err := queryAll(ctx, tx, scanTask, queryPartOf, room, string(encodeJSON(event)))
+		found, err := queryAll(ctx, tx, scanTask, queryPartOf, room, string(encodeJSON(id)))
 		if err != nil {
 			return err
 		}
-		own, err := scanTask(tx.QueryRowContext(ctx, queryTaskOf, room, event))
+		own, err := scanTask(tx.QueryRowContext(ctx, queryTaskOf, room, id))
 		if err == nil {
 			found = append(found, own)
 		} else if !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		for _, t := range found {
-			t.redact(event)
+			t.redact(id)
 			if err := updateTask(ctx, tx, t); err != nil {
 				return err
 			}

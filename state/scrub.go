@@ -7,23 +7,72 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/google/renameio/v2"
 )
 
-// Scrub changes a text from which something is to go, and reports whether it has changed it.
-type Scrub func(text string) (string, bool)
+// Scrub changes texts from which something is to go.
+type Scrub struct {
+	change  func(text string) (string, bool)
+	needles []string // one of them is in each text that changes, and in JSON that has it
+
+	home, event string // see Sparing
+}
+
+// Sparing is the Scrub for all but an event of the room home and its edits.
+func (s *Scrub) Sparing(home, event string) *Scrub {
+	out := *s
+	out.home, out.event = home, event
+	return &out
+}
+
+// Text returns a text as it is to be, and reports whether that has changed.
+func (s *Scrub) Text(text string) (string, bool) { return s.change(text) }
+
+// in reports whether a file or JSON may have a text that changes.
+func (s *Scrub) in(data []byte) bool {
+	return slices.ContainsFunc(s.needles, func(needle string) bool { return bytes.Contains(data, []byte(needle)) })
+}
+
+// maxNeedles bounds the terms of a query.
+const maxNeedles = 50
+
+// where returns a condition for the rows in which an expression may have a text that changes, with its arguments.
+func (s *Scrub) where(expr string) (condition string, args []any) {
+	if len(s.needles) > maxNeedles {
+		return "", nil
+	}
+	for _, needle := range s.needles {
+		args = append(args, needle)
+	}
+	return " AND (" + strings.Join(slices.Repeat([]string{"instr(" + expr + ", ?)"}, len(args)), " OR ") + ")", args
+}
+
+// needle returns the longest part of a text that is the same in JSON, and where white space has become a blank.
+func needle(text string) (longest string) {
+	parts := strings.FieldsFunc(strings.ReplaceAll(text, "  ", "\n"), func(r rune) bool {
+		return r != ' ' && !unicode.IsPrint(r) || strings.ContainsRune("\"\\<>&\uFFFD", r)
+	})
+	for _, part := range parts {
+		if part = strings.TrimSpace(part); len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
+}
 
 // Without is a Scrub that empties every text that contains one of some others. White space and letter case do not count.
-func Without(texts ...string) Scrub {
+func Without(texts ...string) *Scrub {
 	var wanted []string
 	for _, text := range texts {
 		if text = Plain(text); text != "" {
 			wanted = append(wanted, text)
 		}
 	}
-	return func(text string) (string, bool) {
+	out := &Scrub{change: func(text string) (string, bool) {
 		text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 		for _, one := range wanted {
 			if strings.Contains(text, one) {
@@ -31,28 +80,36 @@ func Without(texts ...string) Scrub {
 			}
 		}
 		return "", false
+	}}
+	if len(wanted) > 0 {
+		out.needles = []string{""} // in all
 	}
+	return out
 }
 
-// leastReplaced is the shortest text, in bytes, that is replaced where it is part of another: many say "yes".
+// leastReplaced is the shortest text, in bytes, that is replaced: many say "yes".
 const leastReplaced = 12
 
-// Replacing is a Scrub that puts a text in the place of others, also where they are on one line.
-func Replacing(is string, were ...string) Scrub {
+// Replacing is a Scrub that puts a text in the place of others, also where they are on one line. Short ones stay.
+func Replacing(is string, were ...string) *Scrub {
 	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	return func(text string) (string, bool) {
+	were = slices.DeleteFunc(slices.Clone(were), func(was string) bool { return len(was) < leastReplaced || was == is })
+	out := &Scrub{change: func(text string) (string, bool) {
 		out := text
 		for _, was := range were {
 			switch {
-			case was == "" || was == is:
 			case text == was:
 				return is, true
-			case len(was) >= leastReplaced && !strings.Contains(is, was):
+			case !strings.Contains(is, was):
 				out = strings.ReplaceAll(strings.ReplaceAll(out, was, is), oneLine(was), oneLine(is))
 			}
 		}
 		return out, out != text
+	}}
+	for _, was := range were {
+		out.needles = append(out.needles, needle(was))
 	}
+	return out
 }
 
 // textKeys are the keys under which JSON of ours has what somebody said or did. Others have identifiers.
@@ -66,7 +123,10 @@ var textKeys = func() map[string]bool {
 }()
 
 // scrubJSON scrubs the texts in JSON, and returns those that it has changed.
-func scrubJSON(data []byte, scrub Scrub) (out []byte, was []string, err error) {
+func scrubJSON(data []byte, scrub *Scrub) (out []byte, was []string, err error) {
+	if !scrub.in(data) {
+		return data, nil, nil
+	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var value any
@@ -77,7 +137,7 @@ func scrubJSON(data []byte, scrub Scrub) (out []byte, was []string, err error) {
 	walk = func(value any, words bool) any {
 		switch v := value.(type) {
 		case string:
-			if out, hit := scrub(v); words && hit && v != Deleted {
+			if out, hit := scrub.Text(v); words && hit && v != Deleted {
 				was = append(was, v)
 				return out
 			}
@@ -99,7 +159,10 @@ func scrubJSON(data []byte, scrub Scrub) (out []byte, was []string, err error) {
 }
 
 // Scrub scrubs what state.json has of a room: the history and the executions. It reports whether there was anything.
-func (s *Store) Scrub(ctx context.Context, room string, scrub Scrub) (found bool, err error) {
+func (s *Store) Scrub(ctx context.Context, room string, scrub *Scrub) (found bool, err error) {
+	if len(scrub.needles) == 0 {
+		return false, nil
+	}
 	err = s.update(ctx, func(c *contents) bool {
 		found = false
 		var kept turns
@@ -125,19 +188,22 @@ func (s *Store) Scrub(ctx context.Context, room string, scrub Scrub) (found bool
 }
 
 // Scrub scrubs a room's transcript. It reports whether there was anything.
-func (t *Transcripts) Scrub(room string, scrub Scrub) (found bool, err error) {
+func (t *Transcripts) Scrub(room string, scrub *Scrub) (found bool, err error) {
+	if len(scrub.needles) == 0 {
+		return false, nil
+	}
 	err = t.each(room, "scrub transcript", func(part string) error {
 		data, err := readEnd(part, t.max+maxLine)
-		if err != nil {
+		if err != nil || !scrub.in(data) {
 			return err
 		}
 		var kept bytes.Buffer
 		changed := false
 		for text := range bytes.Lines(data) {
 			var line Line
-			if json.Unmarshal(text, &line) == nil && (line.Room == room || line.Room == "") {
+			if scrub.in(text) && json.Unmarshal(text, &line) == nil && (line.Room == room || line.Room == "") {
 				for _, field := range []*string{&line.Text, &line.Outcome} {
-					if out, hit := scrub(*field); hit && *field != Deleted {
+					if out, hit := scrub.Text(*field); hit && *field != Deleted {
 						*field, changed = out, true
 						text = line.encode()
 					}
@@ -178,11 +244,14 @@ type Scrubbed struct {
 }
 
 // Scrub scrubs what the journal has of a room: events that are decided, tasks that are done, messages that were sent, notes
-// and imports. It keeps hashes of what it removes, for the room in which that must not be learned again.
-func (j *Journal) Scrub(ctx context.Context, room, home string, scrub Scrub) (out Scrubbed, err error) {
+// and imports. It keeps hashes of what it removes, also in other forms, for the room in which that must not be learned again.
+func (j *Journal) Scrub(ctx context.Context, room, home string, scrub *Scrub, forms ...func(text string) string) (out Scrubbed, err error) {
+	if len(scrub.needles) == 0 {
+		return out, nil
+	}
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		out = Scrubbed{}
-		for _, step := range []func(context.Context, *sql.Tx, string, Scrub, *Scrubbed) error{scrubEvents, scrubTasks, scrubMessages, scrubNotes} {
+		for _, step := range []func(context.Context, *sql.Tx, string, *Scrub, *Scrubbed) error{scrubEvents, scrubTasks, scrubMessages, scrubNotes} {
 			if err := step(ctx, tx, home, scrub, &out); err != nil {
 				return err
 			}
@@ -193,7 +262,13 @@ func (j *Journal) Scrub(ctx context.Context, room, home string, scrub Scrub) (ou
 		if err := markUntidy(ctx, tx, room); err != nil {
 			return err
 		}
-		return forget(ctx, tx, room, out.Texts...)
+		gone := slices.Clone(out.Texts)
+		for _, form := range forms {
+			for _, text := range out.Texts {
+				gone = append(gone, form(text))
+			}
+		}
+		return forget(ctx, tx, room, gone...)
 	})
 	return out, j.failed("forget", err)
 }
@@ -239,8 +314,11 @@ func scanKeyed(row scanner) (k keyed, err error) {
 	return k, err
 }
 
-func scrubEvents(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *Scrubbed) error {
-	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, body FROM event WHERE room = ? AND status <> 1 AND type IN ('m.room.message', 'm.sticker')", room)
+func scrubEvents(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out *Scrubbed) error {
+	where, args := scrub.where("body")
+	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, body FROM event WHERE room = ? AND status <> 1 AND type IN ("+typesWithText+
+		") AND NOT (room = ? AND (event = ? OR rel_type = 'm.replace' AND relates_to = ?))"+where,
+		append([]any{room, scrub.home, scrub.event, scrub.event}, args...)...)
 	for _, row := range rows {
 		now, was := row.scrubbed(scrub)
 		if len(was) == 0 {
@@ -254,32 +332,33 @@ func scrubEvents(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out 
 	return err
 }
 
-// scrubbed returns the JSON as it is to be: nothing is left of a text that goes.
-func (k keyed) scrubbed(scrub Scrub) (now string, was []string) {
+// scrubbed returns the JSON as it is to be: nothing is left if a text goes as a whole.
+func (k keyed) scrubbed(scrub *Scrub) (now string, was []string) {
 	out, was, _ := scrubJSON([]byte(k.json), scrub)
-	if bytes.Contains(out, []byte(Deleted)) {
+	if len(was) > 0 && bytes.Contains(out, encodeJSON(Deleted)) {
 		out = []byte("{}")
 	}
 	return string(out), was
 }
 
 // add notes texts that were changed. One of which a part is left is no text that must not come back.
-func (s *Scrubbed) add(scrub Scrub, texts ...string) {
+func (s *Scrubbed) add(scrub *Scrub, texts ...string) {
 	for _, text := range texts {
 		if s.Found = true; text != Deleted {
-			if now, _ := scrub(text); now == Deleted {
+			if now, _ := scrub.Text(text); now == Deleted {
 				s.Texts = append(s.Texts, text)
 			}
 		}
 	}
 }
 
-func scrubMessages(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *Scrubbed) error {
-	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status <> 0", room)
+func scrubMessages(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out *Scrubbed) error {
+	where, args := scrub.where("body || details || small")
+	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status <> 0"+where, append([]any{room}, args...)...)
 	for _, m := range rows {
 		changed := false
 		for _, field := range []*string{&m.Body, &m.Details, &m.Small} {
-			if now, hit := scrub(*field); hit && *field != Deleted {
+			if now, hit := scrub.Text(*field); hit && *field != Deleted {
 				*field, changed = now, true
 			}
 		}
@@ -294,15 +373,16 @@ func scrubMessages(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, ou
 	return err
 }
 
-func scrubTasks(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *Scrubbed) error {
-	tasks, err := queryAll(ctx, tx, scanTask, "SELECT "+taskColumns+" FROM task WHERE room = ?", room)
+func scrubTasks(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out *Scrubbed) error {
+	where, args := scrub.where("text || question || question_context || held_command || error || details")
+	tasks, err := queryAll(ctx, tx, scanTask, "SELECT "+taskColumns+" FROM task WHERE room = ?"+where, append([]any{room}, args...)...)
 	for _, t := range tasks {
 		details, was, err := scrubJSON(encodeJSON(t.Details), scrub)
 		if err != nil {
 			return err
 		}
 		for _, field := range []*string{&t.Text, &t.Question, &t.QuestionContext, &t.HeldCommand, &t.Error} {
-			if now, hit := scrub(*field); hit && *field != Deleted {
+			if now, hit := scrub.Text(*field); hit && *field != Deleted {
 				was = append(was, *field)
 				*field = now
 			}
@@ -326,7 +406,7 @@ func scrubTasks(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *
 	return err
 }
 
-func scrubNotes(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *Scrubbed) error {
+func scrubNotes(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out *Scrubbed) error {
 	notes, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ?", room)
 	if err != nil {
 		return err
@@ -334,7 +414,7 @@ func scrubNotes(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *
 	var gone []Note
 	for _, n := range notes {
 		for _, text := range []string{n.Text, n.Quote, n.Replaces} {
-			if _, hit := scrub(text); hit {
+			if _, hit := scrub.Text(text); hit {
 				gone, out.Found = append(gone, n), true
 				break
 			}
@@ -345,7 +425,7 @@ func scrubNotes(ctx context.Context, tx *sql.Tx, room string, scrub Scrub, out *
 	}
 	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, text FROM import WHERE room = ?", room)
 	for _, row := range rows {
-		if _, hit := scrub(row.json); !hit {
+		if _, hit := scrub.Text(row.json); !hit {
 			continue
 		}
 		out.add(scrub, row.json)

@@ -41,7 +41,7 @@ type exchange struct {
 	container Container
 	notes     map[string][]state.Note // by file
 	forgotten state.Forgotten
-	scrub     state.Scrub // of lines, or nil
+	scrub     *state.Scrub // of lines, or nil
 
 	docs          []memory.Document // for the index, of files that are not made of notes
 	added, gone   []state.Note
@@ -53,7 +53,7 @@ type exchange struct {
 // forgotten is removed from them. What people or the agent have added to them becomes notes, and notes whose lines they have
 // removed are forgotten. Other files of notes are indexed. scrub also changes lines, if it is not nil. Call Sync while no
 // task runs in the container.
-func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub state.Scrub) error {
+func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub *state.Scrub) error {
 	if m == nil {
 		return nil
 	}
@@ -162,8 +162,14 @@ func (e *exchange) read(ctx context.Context, name string) (string, error) {
 	return string(data), err
 }
 
-// store stores what the files have changed.
+// store stores what the files have changed. It may be repeated: a note is gone after what it says.
 func (e *exchange) store(ctx context.Context) error {
+	alive := e.alive()
+	for _, n := range e.gone {
+		if err := e.drop(ctx, n, alive); err != nil {
+			return err
+		}
+	}
 	if err := e.journal.RemoveNotes(ctx, e.gone...); err != nil {
 		return err
 	}
@@ -178,29 +184,6 @@ func (e *exchange) store(ctx context.Context) error {
 	for _, doc := range documents(e.gone) {
 		doc.Entries = nil
 		docs = append(docs, doc)
-	}
-	alive := e.alive()
-	for _, n := range e.gone {
-		texts := []string{n.Text}
-		if len(n.Quote) >= leastHashed {
-			texts = append(texts, n.Quote)
-		}
-		if texts = slices.DeleteFunc(texts, alive); len(texts) == 0 {
-			continue
-		}
-		if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
-			return err
-		}
-		scrub := state.Replacing(state.Deleted, texts...)
-		if _, err := e.journal.Scrub(ctx, e.id, e.id, scrub); err != nil {
-			return err
-		}
-		if _, err := e.Memory.store.Scrub(ctx, e.id, scrub); err != nil { // the next session is given the history
-			return err
-		}
-		if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {
-			return err
-		}
 	}
 	return e.use(ctx, e.id, filesTime, func(ctx context.Context, x *memory.Index) error { return e.put(ctx, x, docs...) })
 }
@@ -223,6 +206,30 @@ func (e *exchange) alive() func(text string) bool {
 		text = state.Plain(text)
 		return slices.ContainsFunc(all, func(one string) bool { return strings.Contains(one, text) })
 	}
+}
+
+// drop removes what a note says from the history, which the next session is given, the index and the record, unless it
+// lives on in another note.
+func (e *exchange) drop(ctx context.Context, n state.Note, alive func(string) bool) error {
+	texts := []string{n.Text}
+	if len(n.Quote) >= leastHashed {
+		texts = append(texts, n.Quote)
+	}
+	if texts = slices.DeleteFunc(texts, alive); len(texts) == 0 {
+		return nil
+	}
+	if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
+		return err
+	}
+	scrub := state.Replacing(state.Deleted, texts...)
+	if _, err := e.Memory.store.Scrub(ctx, e.id, scrub); err != nil {
+		return err
+	}
+	if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {
+		return err
+	}
+	_, err := e.journal.Scrub(ctx, e.id, e.id, scrub)
+	return err
 }
 
 // document is a file for the index.

@@ -56,7 +56,7 @@ type den struct {
 
 func newDen(t *testing.T) den { return den{newMemory(t), folder{t.TempDir()}, t} }
 
-func (d den) sync(scrub state.Scrub) {
+func (d den) sync(scrub *state.Scrub) {
 	d.t.Helper()
 	if err := d.Sync(d.t.Context(), "!r", d.folder, scrub); err != nil {
 		d.t.Fatal(err)

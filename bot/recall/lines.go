@@ -64,7 +64,7 @@ func (e *exchange) strip(name, content string) string {
 		n++
 		_, hit := "", false
 		if e.scrub != nil {
-			_, hit = e.scrub(line)
+			_, hit = e.scrub.Text(line)
 		}
 		if !drop[n] && !hit && !e.forgotten.Has(item(line)) {
 			out.WriteString(line)

@@ -53,18 +53,10 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 	return out, err
 }
 
-// scrub scrubs all but the container.
-func (e *Env) scrub(ctx context.Context, scrub state.Scrub, events, texts []string) (out Forgot, err error) {
-	var gone []string
-	for _, home := range append([]string{e.ID}, e.Store.Predecessors(e.ID)...) {
-		one, err := e.Journal.Scrub(ctx, e.ID, home, scrub)
-		if err != nil {
-			return out, err
-		}
-		gone, out.Open = append(gone, one.Texts...), out.Open || one.Open
-		if one.Found {
-			out.Entries++
-		}
+// scrub scrubs all but the container. The record is scrubbed late: what is to go is known from there, also after a crash.
+func (e *Env) scrub(ctx context.Context, scrub *state.Scrub, events, texts []string) (out Forgot, err error) {
+	homes := append([]string{e.ID}, e.Store.Predecessors(e.ID)...)
+	for _, home := range homes {
 		found, err := e.Transcripts.Scrub(home, scrub)
 		if err != nil {
 			return out, err
@@ -73,14 +65,19 @@ func (e *Env) scrub(ctx context.Context, scrub state.Scrub, events, texts []stri
 			out.Entries++
 		}
 	}
-	for i, text := range gone {
-		gone[i] = workspace.StatusText(text)
-	}
-	if err := e.Journal.KeepForgotten(ctx, e.ID, gone...); err != nil {
-		return out, err
-	}
 	if _, err := e.Store.Scrub(ctx, e.ID, scrub); err != nil {
 		return out, fmt.Errorf("scrub history: %w", err)
+	}
+	var gone []string
+	for _, home := range homes {
+		one, err := e.Journal.Scrub(ctx, e.ID, home, scrub, workspace.StatusText)
+		if err != nil {
+			return out, err
+		}
+		gone, out.Open = append(gone, one.Texts...), out.Open || one.Open
+		if one.Found {
+			out.Entries++
+		}
 	}
 	if err := e.Journal.Clear(ctx); err != nil {
 		return out, err
@@ -97,7 +94,7 @@ find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' 
 
 // tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions that
 // nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more.
-func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub state.Scrub) error {
+func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *state.Scrub) error {
 	untidy, err := e.Journal.Untidy(ctx, e.ID)
 	if err != nil || !untidy {
 		return err
@@ -118,11 +115,25 @@ func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub stat
 
 // Redact removes what a redacted message of the room home said from wherever the room has it. If the room's session has it,
 // the next task starts a new one: the session's own recording cannot lose it. A task that has not ended keeps its session
-// until then. It may be repeated.
+// until then. It may be repeated: the message itself goes last.
 func (e *Env) Redact(ctx context.Context, home, event string) error {
-	words := e.saidIn(ctx, home, event)
+	words := long(e.saidIn(ctx, home, event))
 	if err := e.Store.Redact(ctx, e.ID, event); err != nil {
 		return fmt.Errorf("redact message in history: %w", err)
+	}
+	if err := e.Transcripts.Redact(e.ID, event); err != nil {
+		return err
+	}
+	for _, text := range words { // in the files, too
+		if err := e.Journal.KeepForgotten(ctx, e.ID, text, workspace.StatusText(text)); err != nil {
+			return err
+		}
+	}
+	if err := e.Journal.RedactNotes(ctx, e.ID, event); err != nil {
+		return err
+	}
+	if _, err := e.scrub(ctx, state.Replacing(state.Deleted, words...).Sparing(home, event), []string{event}, words); err != nil {
+		return err
 	}
 	session := e.Store.Session(e.ID)
 	received, err := e.Journal.Quoted(ctx, home, event, e.ID, session)
@@ -147,38 +158,36 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	if err := e.redactOld(ctx, ExecutionID(home, event)); err != nil {
 		return err
 	}
-	if err := e.Transcripts.Redact(e.ID, event); err != nil {
-		return err
-	}
-	if err := e.Journal.RedactNotes(ctx, e.ID, event); err != nil {
-		return err
-	}
-	for _, text := range long(words) { // in the files, too
-		if err := e.Journal.KeepForgotten(ctx, e.ID, text, workspace.StatusText(text)); err != nil {
-			return err
-		}
-	}
-	_, err = e.scrub(ctx, state.Replacing(state.Deleted, words...), []string{event}, long(words))
-	return err
+	return e.Journal.Clear(ctx)
 }
 
-// Rewrite puts what a message says now in the place of what it said, wherever the room has that. It may be repeated.
+// Rewrite puts what a message says now in the place of what it said, wherever the room has that. It may be repeated: the
+// message itself goes last, and not before the tasks that have it.
 func (e *Env) Rewrite(ctx context.Context, edit recall.Edit) error {
-	was := slices.DeleteFunc(e.saidIn(ctx, e.ID, edit.Event), func(text string) bool { return text == edit.Text })
+	was := slices.DeleteFunc(long(e.saidIn(ctx, e.ID, edit.Event)), func(text string) bool { return text == edit.Text })
 	if len(was) == 0 {
 		return nil
 	}
-	if _, err := e.scrub(ctx, state.Replacing(edit.Text, was...), nil, long(was)); err != nil {
+	gone := slices.Clone(was)
+	for _, text := range was {
+		gone = append(gone, workspace.StatusText(text))
+	}
+	err := e.Journal.KeepForgotten(ctx, e.ID, gone...)
+	if err = errors.Join(err, e.Journal.Welcome(ctx, e.ID, edit.Text, workspace.StatusText(edit.Text))); err != nil {
 		return err
 	}
-	gone := long(was)
-	for i, text := range gone {
-		gone[i] = workspace.StatusText(text)
+	scrub := state.Replacing(edit.Text, was...)
+	out, err := e.scrub(ctx, scrub.Sparing(e.ID, edit.Event), nil, was)
+	if err == nil {
+		err = e.Recall.Relearn(ctx, e.ID, edit.Event)
 	}
-	if err := errors.Join(e.Journal.KeepForgotten(ctx, e.ID, gone...), e.Journal.Welcome(ctx, e.ID, edit.Text, workspace.StatusText(edit.Text))); err != nil {
+	if err != nil || out.Open {
 		return err
 	}
-	return e.Recall.Relearn(ctx, e.ID, edit.Event)
+	if _, err := e.Journal.Scrub(ctx, e.ID, e.ID, scrub); err != nil {
+		return err
+	}
+	return e.Journal.Clear(ctx)
 }
 
 // saidIn returns what a message said, also by its edits; nothing if the journal no longer knows that.

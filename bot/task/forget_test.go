@@ -159,3 +159,50 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("found %+v", k)
 	}
 }
+
+// A removal that fails in between is completed when it is repeated.
+func TestRedactAgain(t *testing.T) {
+	const said = "remember that my cat is called Pixel"
+	env, dir := forgetful(t, said, "You said: "+said+". Noted.")
+	files, _ := filepath.Glob(filepath.Join(dir, "transcripts", "*.jsonl"))
+	if len(files) != 1 {
+		t.Fatal(files)
+	}
+	for _, err := range []error{os.Rename(files[0], files[0]+".away"), os.Mkdir(files[0], 0o700)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := env.Redact(t.Context(), "!r", "$1"); err == nil {
+		t.Error("it does not fail")
+	}
+	for _, err := range []error{os.Remove(files[0]), os.Rename(files[0]+".away", files[0]), env.Redact(t.Context(), "!r", "$1")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := env.Journal.Purge(t.Context(), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if left := kept(t, dir, "Pixel"); len(left) > 0 {
+		t.Errorf("still in %v", left)
+	}
+}
+
+// Somebody else's "yes" stays when one is deleted or edited.
+func TestShortWordsOfOthers(t *testing.T) {
+	env, _ := forgetful(t, "yes", "Fine.")
+	if err := env.Store.AppendHistory(t.Context(), "!r", state.Turn{Role: "user", Content: "yes", Event: "$2"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		env.Rewrite(t.Context(), recall.Edit{Event: "$1", By: "alice", Text: "no"}), env.Redact(t.Context(), "!r", "$1"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if history := env.Store.History("!r"); history[0].Content != state.Deleted || history[2].Content != "yes" {
+		t.Errorf("history %+v", history)
+	}
+}
