@@ -27,10 +27,9 @@ type NoteSource string
 
 // The sources of notes.
 const (
-	Observed  NoteSource = "observed"  // a task: nobody has stated it
-	Added     NoteSource = "added"     // by a person, with a command
-	FromAgent NoteSource = "agent"     // by the agent, from a person's words; without a quote it is a line in a file, of whomever
-	Extracted NoteSource = "extracted" // by a model, from a person's words
+	Observed  NoteSource = "observed" // a task: nobody has stated it
+	Added     NoteSource = "added"    // by a person, with a command
+	FromAgent NoteSource = "agent"    // by the agent, from a person's words; without a quote it is a line in a file, of whomever
 )
 
 // Note is something that a room remembers.
@@ -42,7 +41,6 @@ type Note struct {
 	Task, By        string
 	Time            time.Time
 	Salience        float64 // 0 to 1
-	Confidence      float64 // 0 to 1
 	Source          NoteSource
 	Replaces        string
 	File            string
@@ -52,10 +50,10 @@ type Note struct {
 // maxNotes bounds the notes of a kind in a room: the oldest go first.
 const maxNotes = 2000
 
-const noteColumns = "id, room, scope, kind, text, quote, event, task, by, time, salience, confidence, source, replaces, file, written"
+const noteColumns = "id, room, scope, kind, text, quote, event, task, by, time, salience, source, replaces, file, written"
 
 func (n *Note) columns() []any {
-	return []any{&n.ID, &n.Room, &n.Scope, &n.Kind, &n.Text, &n.Quote, &n.Event, &n.Task, &n.By, nanos{&n.Time}, &n.Salience, &n.Confidence,
+	return []any{&n.ID, &n.Room, &n.Scope, &n.Kind, &n.Text, &n.Quote, &n.Event, &n.Task, &n.By, nanos{&n.Time}, &n.Salience,
 		&n.Source, &n.Replaces, &n.File, &n.Written}
 }
 
@@ -83,7 +81,7 @@ func (j *Journal) AddNotes(ctx context.Context, notes ...Note) (added []Note, er
 			} else if err != nil {
 				return err
 			}
-			res, err := tx.ExecContext(ctx, "INSERT INTO note ("+noteColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			res, err := tx.ExecContext(ctx, "INSERT INTO note ("+noteColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 				n.columns()...)
 			if err != nil {
 				return err

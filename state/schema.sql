@@ -173,7 +173,6 @@ CREATE TABLE note (
 	by         TEXT NOT NULL,    -- a person's name, or ''
 	time       INTEGER NOT NULL, -- ns
 	salience   REAL NOT NULL,
-	confidence REAL NOT NULL,
 	source     TEXT NOT NULL,
 	replaces   TEXT NOT NULL,    -- the text of the note that it has replaced, or ''
 	file       TEXT NOT NULL,    -- that shows it, in /workspace

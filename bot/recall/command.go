@@ -89,7 +89,7 @@ func (m *Memory) Add(ctx context.Context, n state.Note) (added bool, err error) 
 		return false, ErrNotKept
 	}
 	defer m.embedSoon(n.Room)
-	n.Time, n.Source, n.Salience, n.Confidence, n.File = time.Now(), state.Added, 1, 1, mainFile
+	n.Time, n.Source, n.Salience, n.File = time.Now(), state.Added, 1, mainFile
 	notes, err := m.journal.AddNotes(ctx, n)
 	if err != nil || len(notes) == 0 {
 		return false, err

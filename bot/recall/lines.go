@@ -157,7 +157,7 @@ func (e *exchange) learnLines(name, content string, known map[string]bool) {
 			continue
 		}
 		known[plain(text)] = true
-		n := state.Note{Room: e.id, Kind: kind, Text: text, Time: time.Now(), Salience: 0.8, Confidence: 1, Source: state.FromAgent, File: name, Written: true}
+		n := state.Note{Room: e.id, Kind: kind, Text: text, Time: time.Now(), Salience: 0.8, Source: state.FromAgent, File: name, Written: true}
 		for _, s := range sections {
 			if s.heading == heading && name == mainFile {
 				n.Kind = s.kind

@@ -99,7 +99,7 @@ func (f *Filter) observe(t Task) (l learned) {
 	l.notes = append(o.answers(), o.log()...)
 	for i := range l.notes {
 		n := &l.notes[i]
-		n.Room, n.Time, n.Source, n.Confidence = t.Room, t.Ended, state.Observed, 1
+		n.Room, n.Time, n.Source = t.Room, t.Ended, state.Observed
 	}
 	return l
 }

@@ -28,7 +28,7 @@ func (m *Memory) takeOld(ctx context.Context, old memory.Old) error {
 		}
 		for _, e := range doc.Entries {
 			_, err := m.journal.AddNotes(ctx, state.Note{Room: old.Room, Kind: kind, Text: e.Text, Event: e.Event, Time: e.Time,
-				Source: state.Added, Salience: 1, Confidence: 1, File: mainFile})
+				Source: state.Added, Salience: 1, File: mainFile})
 			if err != nil {
 				return err
 			}

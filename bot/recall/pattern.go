@@ -30,10 +30,6 @@ func (p *pattern) FindStringIndex(s string) []int { return p.compile().FindStrin
 
 func (p *pattern) FindStringSubmatch(s string) []string { return p.compile().FindStringSubmatch(s) }
 
-func (p *pattern) FindStringSubmatchIndex(s string) []int {
-	return p.compile().FindStringSubmatchIndex(s)
-}
-
 func (p *pattern) FindAllStringIndex(s string, n int) [][]int {
 	return p.compile().FindAllStringIndex(s, n)
 }

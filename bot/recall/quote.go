@@ -55,7 +55,7 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 	r.mu.Lock()
 	speech := r.speech
 	r.mu.Unlock()
-	n := state.Note{Room: room, Task: speech.Task, By: speech.By, Kind: s.Kind, Salience: 0.8, Confidence: 0.9, Source: state.FromAgent}
+	n := state.Note{Room: room, Task: speech.Task, By: speech.By, Kind: s.Kind, Salience: 0.8, Source: state.FromAgent}
 	before, err := m.journal.NotesOfTask(ctx, speech.Task)
 	if err != nil {
 		return n, err

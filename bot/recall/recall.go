@@ -165,9 +165,6 @@ func said(t Task) (texts []string) {
 	return texts
 }
 
-// Clean returns a text without secrets: those that the bot knows, and what looks like one.
-func (m *Memory) Clean(text string) string { return m.filter.Clean(text) }
-
 // Conceal returns a text of a task as it may be written to a file: without the secrets that the bot knows or that people
 // gave as answers. A nil Memory does it, too.
 func (m *Memory) Conceal(text string, answers []Answer) string {

@@ -2,8 +2,8 @@
 // memory files and imported conversations.
 //
 // The index is one SQLite file for all rooms, STATE_DIR/memory.db, with mode 0600. It is a cache of the record and the
-// transcripts: nothing is only there. A file that is damaged or of another release is deleted, and every room says that
-// it is Unfilled until its caller has stored what it has (Put, Sync) and calls Filled. The text in it is not encrypted,
+// transcripts; only what a session was given, and vectors, are nowhere else, and may be lost. A file that is damaged or of another release is deleted, and every room says that
+// it is Unfilled until its caller has stored what it has (Put) and calls Filled. The text in it is not encrypted,
 // like everything in STATE_DIR except the device keys.
 //
 // An [Index] is one room's view of the file. It is cheap: Open it for a use, and Close it. Every query has the room in

@@ -12,7 +12,7 @@ import (
 // leastForgotten is the shortest text, in bytes, that can be forgotten: a shorter one would be in nearly every entry.
 const leastForgotten = 3
 
-// Removed is an entry that was removed. The caller removes it from wherever it came.
+// Removed is an entry that was removed.
 type Removed struct {
 	Source      Source
 	Path, Event string

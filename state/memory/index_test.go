@@ -26,21 +26,7 @@ func TestPutIndexesWhatChanged(t *testing.T) {
 	wantNothing(t, x, "walnut")
 }
 
-func TestSyncRemovesMissingDocuments(t *testing.T) {
-	x := openIn(t, t.TempDir())
-	docs := []Document{Markdown(SourceLog, "memory/2026-01-01.md", "- rotated the logs"), Markdown(SourceLog, "memory/2026-01-02.md", "- renewed certificates")}
-	for _, want := range []struct{ docs, changed int }{{2, 2}, {2, 0}, {1, 1}} {
-		n, err := x.Sync(t.Context(), SourceLog, docs[:want.docs])
-		must(t, err)
-		if n != want.changed {
-			t.Errorf("%d documents: %d changed, want %d", want.docs, n, want.changed)
-		}
-	}
-	wantFirst(t, x, "log rotation", "rotated")
-	wantNothing(t, x, "certificate")
-}
-
-func TestStatusReadNewest(t *testing.T) {
+func TestStatusRead(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	put(t, x, SourceLog, "memory/2026-01-01.md", "- first\n- second\n- third\n")
 	put(t, x, SourceLog, "memory/2026-02-01.md", "- last\n")
@@ -55,18 +41,6 @@ func TestStatusReadNewest(t *testing.T) {
 	}
 	if _, err := x.Read(t.Context(), "nothing", 1, 1); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
-	}
-	hits, err := x.Newest(t.Context(), 1)
-	if must(t, err); len(hits) != 1 || hits[0].Text != "- last" {
-		t.Errorf("newest %+v", hits)
-	}
-	note(t, x, "fact", "an old note")
-	for i := range 20 {
-		put(t, x, SourceLog, fmt.Sprintf("memory/2126-01-%02d.md", i+1), "- newer")
-	}
-	hits, err = x.Newest(t.Context(), 1, SourceNote)
-	if must(t, err); len(hits) != 1 || hits[0].Text != "an old note" {
-		t.Errorf("newest note %+v", hits)
 	}
 }
 

@@ -1,10 +1,8 @@
 package memory
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -61,12 +59,6 @@ func readOld(ctx context.Context, file string) (old Old, err error) {
 	}
 	if old.Forgotten, err = texts(ctx, db, "SELECT lower(hex(hash)) FROM forgotten ORDER BY hash"); err != nil {
 		return old, err
-	}
-	if list, err := os.Open(file + ".redactions"); err == nil { // that it could not make yet
-		for lines := bufio.NewScanner(list); lines.Scan(); {
-			old.Forgotten = append(old.Forgotten, hex.EncodeToString(hashOf("event\x00"+strings.ToLower(lines.Text()))))
-		}
-		_ = list.Close()
 	}
 	last := int64(-1)
 	err = each(ctx, db, func(rows *sql.Rows) error {

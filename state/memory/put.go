@@ -26,43 +26,18 @@ const (
 // Put stores documents, in place of older versions of them. It reports whether anything has changed. A document without
 // entries is removed.
 func (x *Index) Put(ctx context.Context, docs ...Document) (changed bool, err error) {
-	n, err := x.put(ctx, "", docs)
-	return n > 0, err
-}
-
-// Sync replaces all documents of a source, and returns how many have changed or are gone.
-func (x *Index) Sync(ctx context.Context, source Source, docs []Document) (changed int, err error) {
-	for i := range docs {
-		docs[i].Source = source
-	}
-	return x.put(ctx, source, docs)
-}
-
-func (x *Index) put(ctx context.Context, replace Source, docs []Document) (changed int, err error) {
 	err = x.write(ctx, "store documents", func(w *writer) error {
-		gone, err := texts(ctx, w.tx, "SELECT path FROM document WHERE room = ? AND source = ?", w.room, replace)
-		if err != nil {
-			return err
-		}
+		changed = false
 		for _, doc := range docs {
 			did, err := w.put(&doc)
 			if err != nil {
 				return err
 			}
-			if did {
-				changed++
-			}
-			gone = slices.DeleteFunc(gone, func(path string) bool { return path == doc.Path })
-		}
-		for _, path := range gone {
-			if _, err := w.put(&Document{Source: replace, Path: path}); err != nil {
-				return err
-			}
-			changed++
+			changed = changed || did
 		}
 		return nil
 	})
-	return changed, err
+	return changed && err == nil, err
 }
 
 // writer changes the memory of a room in one transaction.

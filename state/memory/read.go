@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -39,26 +38,6 @@ func (x *Index) Status(ctx context.Context) (Status, error) {
 	}
 	s.Changed = timeOf(changed)
 	return s, x.failed("read memory status", err)
-}
-
-// Newest returns what was remembered last, the newest first, of these sources, or of all. Max is 1 to MaxHits.
-func (x *Index) Newest(ctx context.Context, most int, sources ...Source) (hits []Hit, err error) {
-	most = max(1, min(most, MaxHits))
-	q := Query{Sources: sources}
-	where, args := x.where(q)
-	ids, err := column[int64](ctx, x.db, `SELECT unit.id FROM unit JOIN document ON document.id = unit.document
-		WHERE unit.room = document.room`+where+" ORDER BY unit.time DESC, unit.id DESC LIMIT ?", append(args, most)...)
-	if err != nil {
-		return nil, x.failed("list memory", err)
-	}
-	found, err := x.load(ctx, q, ids)
-	slices.SortStableFunc(found, func(a, b foundUnit) int { return b.time.Compare(a.time) })
-	for _, u := range found {
-		for i := len(u.chunks) - 1; i >= 0 && len(hits) < most; i-- {
-			hits = append(hits, scored{foundUnit: u}.hit(i, 0))
-		}
-	}
-	return hits, x.failed("list memory", err)
 }
 
 // Read returns the entries of a document that are on some lines, in their order: at most 1,000. It returns ErrNotFound if

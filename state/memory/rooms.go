@@ -105,7 +105,7 @@ func Remove(dir, room string) error {
 	if err != nil {
 		return err
 	}
-	if err = x.Clear(ctx); err == nil { // the stems of deleted chunks stay in the index until it is merged
+	if err = x.clear(ctx); err == nil { // the stems of deleted chunks stay in the index until it is merged
 		_, err = x.db.ExecContext(ctx, "INSERT INTO words (words) VALUES ('optimize')")
 	}
 	if err == nil {
@@ -114,8 +114,8 @@ func Remove(dir, room string) error {
 	return errors.Join(x.failed("remove memory", err), x.Close())
 }
 
-// Clear removes everything that is remembered of the room, which the caller then stores again.
-func (x *Index) Clear(ctx context.Context) error {
+// clear removes everything that is remembered of the room, which the caller then stores again.
+func (x *Index) clear(ctx context.Context) error {
 	err := x.write(ctx, "clear memory", func(w *writer) error {
 		for _, table := range []string{"vector", "sketch", "given"} {
 			if _, err := w.exec("DELETE FROM "+table+" WHERE room = ?", w.room); err != nil {
