@@ -84,7 +84,7 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub
 	if err := e.each(ctx, found, seen); err != nil {
 		return err
 	}
-	if err := e.store(ctx); err != nil {
+	if err := e.apply(ctx); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -162,11 +162,11 @@ func (e *exchange) read(ctx context.Context, name string) (string, error) {
 	return string(data), err
 }
 
-// store stores what the files have changed. It may be repeated: a note is gone after what it says.
-func (e *exchange) store(ctx context.Context) error {
+// apply stores what the files have changed. It may be repeated: a note is gone after what it says.
+func (e *exchange) apply(ctx context.Context) error {
 	alive := e.alive()
 	for _, n := range e.gone {
-		if err := e.drop(ctx, n, alive); err != nil {
+		if err := e.forgetNote(ctx, n, alive); err != nil {
 			return err
 		}
 	}
@@ -208,9 +208,9 @@ func (e *exchange) alive() func(text string) bool {
 	}
 }
 
-// drop removes what a note says from the history, which the next session is given, the index and the record, unless it
+// forgetNote removes what a note says from the history, which the next session is given, the index and the record, unless it
 // lives on in another note.
-func (e *exchange) drop(ctx context.Context, n state.Note, alive func(string) bool) error {
+func (e *exchange) forgetNote(ctx context.Context, n state.Note, alive func(string) bool) error {
 	texts := []string{n.Text}
 	if len(n.Quote) >= leastHashed {
 		texts = append(texts, n.Quote)
