@@ -77,7 +77,11 @@ func failed(err error, format string, args ...any) error {
 // full adds the sentence about a full disk.
 func full(err error, where Base) error {
 	_, known := sentence.Of(err)
-	said := strings.Contains(strings.Join(sentence.Lines(err), "\n"), syscall.ENOSPC.Error()) // in a program's output
+	lines := sentence.Lines(err)
+	if run := (*runError)(nil); errors.As(err, &run) {
+		lines = append(lines, run.lines...)
+	}
+	said := strings.Contains(strings.Join(lines, "\n"), syscall.ENOSPC.Error()) // in a program's output
 	if said || !known && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) {
 		return sentence.Newf(err, "The disk under %s is full: free some space and ask again.", where)
 	}

@@ -2,10 +2,12 @@ package release
 
 import (
 	"database/sql"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,5 +135,13 @@ func TestCopyOverARunningProgram(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(to, "program")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A program that finds the disk full, such as git, is told as such.
+func TestFullDiskOfAProgram(t *testing.T) {
+	_, err := program{limit: time.Minute}.run(t.Context(), "sh", "-c", "echo fatal: write error: No space left on device >&2; exit 128")
+	if said := full(fmt.Errorf("read commit: %w", err), "/base").Error(); !strings.Contains(said, "The disk under /base is full") {
+		t.Error(said)
 	}
 }
