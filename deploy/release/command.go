@@ -81,7 +81,7 @@ func full(err error, where Base) error {
 	if run := (*runError)(nil); errors.As(err, &run) {
 		lines = append(lines, run.lines...)
 	}
-	said := strings.Contains(strings.Join(lines, "\n"), syscall.ENOSPC.Error()) // in a program's output
+	said := strings.Contains(strings.ToLower(strings.Join(lines, "\n")), syscall.ENOSPC.Error()) // in a program's output
 	if said || !known && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) {
 		return sentence.Newf(err, "The disk under %s is full: free some space and ask again.", where)
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/state/sentence"
 )
 
 // openDB opens a database as the bot does.
@@ -141,7 +143,7 @@ func TestCopyOverARunningProgram(t *testing.T) {
 // A program that finds the disk full, such as git, is told as such.
 func TestFullDiskOfAProgram(t *testing.T) {
 	_, err := program{limit: time.Minute}.run(t.Context(), "sh", "-c", "echo fatal: write error: No space left on device >&2; exit 128")
-	if said := full(fmt.Errorf("read commit: %w", err), "/base").Error(); !strings.Contains(said, "The disk under /base is full") {
+	if said := sentence.Text(full(fmt.Errorf("read commit: %w", err), "/base")); !strings.Contains(said, "The disk under /base is full") {
 		t.Error(said)
 	}
 }
