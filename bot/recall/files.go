@@ -200,7 +200,9 @@ func (e *exchange) remaining() []state.Note {
 func (e *exchange) alive() func(text string) bool {
 	var all []string
 	for _, n := range e.remaining() {
-		all = append(all, state.Plain(n.Text), state.Plain(n.Quote))
+		if n.Kind != state.Episodic { // a log only tells when it was said
+			all = append(all, state.Plain(n.Text), state.Plain(n.Quote))
+		}
 	}
 	return func(text string) bool {
 		text = state.Plain(text)
