@@ -87,7 +87,7 @@ var arrows = map[string][]string{
 	"cmd/matrix-tui/memories": {"bot/recall", "bot/recall/embed", "cmd/matrix-tui/cli", "cmd/matrix-tui/rooms", "cmd/matrix-tui/settings", "state", "state/memory"},
 	"cmd/matrix-tui/releases": {"bot/update", "cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/settings", "deploy/release", "state"},
 	"cmd/matrix-tui/rooms":    {"cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/settings", "sandbox", "state", "state/memory"},
-	"cmd/matrix-tui/serve":    {"agent", "bot", "bot/api", "bot/capacity", "bot/matrix/e2ee", "bot/models", "bot/policy", "bot/recall/tools", "cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/memories", "cmd/matrix-tui/releases", "cmd/matrix-tui/settings", "deploy/release", "sandbox", "agent/gemini", "sandbox/gateway", "state"},
+	"cmd/matrix-tui/serve":    {"agent", "bot", "bot/api", "bot/capacity", "bot/matrix/e2ee", "bot/models", "bot/policy", "bot/recall/tools", "cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/memories", "cmd/matrix-tui/releases", "cmd/matrix-tui/settings", "deploy/release", "sandbox", "agent/gemini", "sandbox/gateway", "state", "state/memory"},
 	"cmd/matrix-tui/settings": {"bot/matrix/e2ee", "bot/policy", "bot/text", "sandbox"},
 
 	"bot/bottest/oauthserver": {},
