@@ -71,7 +71,10 @@ func (sc *script) addRooms(v any) error {
 			if session != "" {
 				sessions[room] = session
 			}
-			packages[room], executions[room] = p, e
+			packages[room] = p
+			if list != "[]" {
+				executions[room] = e
+			}
 		}
 		all["sessions"], all["packages"], all["executions"] = sessions, packages, executions
 		return rows.Err()

@@ -35,7 +35,7 @@ func Addressed(m event.Message, bot, displayname string) Addressee {
 		return Others
 	case m.Mentions != nil:
 		return Nobody
-	case namesOf(bot, displayname).anywhere.MatchString(m.Body), linked(m.FormattedBody, bot):
+	case namesOf(bot, displayname).in(m.Body), linked(m.FormattedBody, bot):
 		return TheBot
 	}
 	return Nobody
@@ -75,15 +75,23 @@ func namesOf(bot, displayname string) *names {
 	}
 	local, _, _ := strings.Cut(bot, ":")
 	id, local, name := literal(bot), literal(strings.TrimPrefix(local, "@")), literal(displayname)
-	first := "^(" + id + ")" + closesID + "|^(@" + local + ")" + closesID + "|^(" + local + ")[:,]"
+	first := "(" + id + ")" + closesID + "|(@" + local + ")" + closesID + "|(" + local + ")[:,]"
 	anywhere := opensID + id + closesID
 	if name != "" {
-		first += "|^(@" + name + ")" + closesID + "|^(" + name + ")" + closes
+		first += "|(@" + name + ")" + closesID + "|(" + name + ")" + closes
 		anywhere += "|" + opensName + name + closes + "|" + opensAt + "@" + name + closesID
 	}
-	n := &names{bot, displayname, regexp.MustCompile(first), regexp.MustCompile(anywhere)}
+	n := &names{bot, displayname, regexp.MustCompile("^(?:" + first + ")"), regexp.MustCompile(anywhere)}
 	lastNames.Store(n)
 	return n
+}
+
+// in reports whether a text contains one of the names. Most texts do not, and a regular expression takes milliseconds to
+// find nothing in a long one.
+func (n *names) in(body string) bool {
+	lower, name := strings.ToLower(body), strings.ToLower(strings.TrimSpace(n.displayname))
+	return (name != "" && strings.Contains(lower, name) || strings.Contains(lower, strings.ToLower(n.bot))) &&
+		n.anywhere.MatchString(body)
 }
 
 // AfterName returns what follows the bot's name at the beginning of a text, and whether the text begins with it: the
