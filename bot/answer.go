@@ -20,8 +20,8 @@ func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
 	m, _ := row.Message()
 	switch to.verdict {
 	case isPart:
-		r.decisions.Lock()
-		defer r.decisions.Unlock()
+		r.turn.Lock()
+		defer r.turn.Unlock()
 		joined, err := r.join(ctx, row, m.Words())
 		if err == nil && !joined { // the task has started meanwhile: this is a new one
 			err = r.enqueue(ctx, row)
@@ -128,11 +128,11 @@ const editApproves = "An edit cannot say yes to this. Send your answer as a new 
 
 // resume stores an answer and continues the task: see [task.Env.Resume].
 func (r *room) resume(ctx context.Context, key string, given execution.Answer, number int, closes ...string) (*task.Task, error) {
-	t, err := r.env.Resume(ctx, key, given, number, r.busy, closes...)
+	t, err := r.env.Resume(ctx, key, given, number, r.turn.Busy, closes...)
 	if err != nil {
 		return t, err
 	}
-	r.tasks.Wake()
+	r.turn.Wake()
 	r.bot.start(func() { t.NoteAnswer(r.bot.ctx) })
 	return t, nil
 }
@@ -170,8 +170,8 @@ func (r *room) doReaction(ctx context.Context, row state.Event) error {
 		return r.finish(ctx, row)
 	}
 	if strings.TrimRight(react.Key, "\uFE0F") == stopKey {
-		r.decisions.Lock()
-		defer r.decisions.Unlock()
+		r.turn.Lock()
+		defer r.turn.Unlock()
 		return r.stop(ctx, target.Key, row)
 	}
 	if !asks(about) {

@@ -63,8 +63,8 @@ func (r *room) mentions(ctx context.Context, row state.Event, now event.Message)
 // withdrawEdited withdraws a task that has not started, because an edit makes a command of it. It reports whether the edit
 // is of the sender's own task, which has no result yet.
 func (r *room) withdrawEdited(ctx context.Context, row state.Event) (own bool, err error) {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, row.Relation().EventID)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
@@ -79,22 +79,22 @@ func (r *room) withdrawEdited(ctx context.Context, row state.Event) (own bool, e
 	return own, err
 }
 
-// withdraw ends a task that has not started. The caller holds r.decisions.
+// withdraw ends a task that has not started. The caller holds r.turn.
 func (r *room) withdraw(ctx context.Context, rec state.Task, by string) error {
 	rec.StopBy, rec.Withdrawn = by, true
 	if err := r.env.Note(ctx, rec, r.env.Task(rec).Voice().Unqueued()...); err != nil {
 		return err
 	}
-	r.signalStop(rec.Key, "")
-	r.tasks.Wake()
+	r.turn.Signal(rec.Key, "")
+	r.turn.Wake()
 	return nil
 }
 
 // applyEdit is doEdit for what is no command now.
 func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message) error {
 	m, _ := row.Message()
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	target, words := m.RelatesTo.EventID, m.NewWords()
 	unknown := isUnknown(now.Words())
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
@@ -148,7 +148,7 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	return r.finish(ctx, row)
 }
 
-// enqueueEdited makes a message a task that mentions the bot since it was edited. The caller holds r.decisions.
+// enqueueEdited makes a message a task that mentions the bot since it was edited. The caller holds r.turn.
 func (r *room) enqueueEdited(ctx context.Context, row state.Event, now event.Message) error {
 	original, err := r.bot.event(ctx, r.id, row.Relation().EventID)
 	if err != nil {
@@ -165,7 +165,7 @@ func (r *room) enqueueEdited(ctx context.Context, row state.Event, now event.Mes
 	if err := r.bot.Journal.EnqueueEdited(ctx, rec, row.ID); err != nil && !errors.Is(err, state.ErrFinished) {
 		return err
 	}
-	r.tasks.Wake()
+	r.turn.Wake()
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
 	var next state.Task
-	if t := r.currentTask(); t != nil {
+	if t := r.turn.Current(); t != nil {
 		next, err = r.bot.Journal.Task(ctx, t.Key())
 	} else {
 		next, err = r.bot.Journal.NextTask(ctx, r.id)
@@ -192,7 +192,7 @@ func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 }
 
 // rewrite replaces the text of a task that has not started and leaves its file
-// alone. The caller holds r.decisions.
+// alone. The caller holds r.turn.
 func (r *room) rewrite(ctx context.Context, row state.Event, rec state.Task, words string) error {
 	words = strings.TrimSpace(taskWords(words))
 	if rec.HasFile {
@@ -215,7 +215,7 @@ func (r *room) rewrite(ctx context.Context, row state.Event, rec state.Task, wor
 }
 
 // rewritePart replaces a message that was added to a task. The caller holds
-// r.decisions.
+// r.turn.
 func (r *room) rewritePart(ctx context.Context, row state.Event, rec state.Task, part int, words string) error {
 	said := &rec.Said[part]
 	if words = strings.TrimSpace(words); words == "" && !said.File {
@@ -254,7 +254,7 @@ func answerText(body string) string {
 }
 
 // amend replaces the newest answer of a task, which was given by the event
-// edited. The caller holds r.decisions.
+// edited. The caller holds r.turn.
 func (r *room) amend(ctx context.Context, row state.Event, t *task.Task, edited, text string) error {
 	if yes, _ := t.Question().Affirms(text); yes && t.Given().Answer != text && !t.Continued() {
 		return r.tell(ctx, row, editApproves)

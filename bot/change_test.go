@@ -36,7 +36,7 @@ func TestEditRunning(t *testing.T) {
 	if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
-	d.setCurrent(d.env.Work(t.Context(), rec))
+	d.turn.Claim(d.env.Work(t.Context(), rec))
 	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"delete /workspace/b, NOT a"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, time.Second)
 	d.decides()
 	out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
@@ -159,7 +159,7 @@ func TestRestoredTask(t *testing.T) {
 		t.Fatal("not noted")
 	}
 	if do, err := d.nextTask(t.Context()); err != nil || do != nil {
-		t.Errorf("the answered task starts again (current %v, %v)", d.current != nil, err)
+		t.Errorf("the answered task starts again (current %v, %v)", d.turn.Current() != nil, err)
 	}
 }
 

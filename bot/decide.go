@@ -81,8 +81,8 @@ func (r *room) decide(ctx context.Context, row state.Event) error {
 
 // routed routes a message that may be a task. A new task is queued when it returns.
 func (r *room) routed(ctx context.Context, row state.Event, alone bool) (to route, err error) {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	if row.Kind == event.KindMessage {
 		to, err = r.routeOf(ctx, row, alone)
 	}
@@ -115,7 +115,7 @@ func (r *room) objection(ctx context.Context, row state.Event) (said string, ign
 }
 
 // enqueue makes an event a task in the room's queue and marks it as queued (⏳) if
-// another task is ahead of it. The caller holds r.decisions.
+// another task is ahead of it. The caller holds r.turn.
 func (r *room) enqueue(ctx context.Context, row state.Event) error {
 	if row.Addressee != event.ToBot {
 		return r.bot.Journal.Archive(ctx, r.id, row.ID) // it was admitted as a possible answer only
@@ -126,7 +126,7 @@ func (r *room) enqueue(ctx context.Context, row state.Event) error {
 	return r.put(ctx, row, false)
 }
 
-// put is enqueue for a message to the bot; with compact, it asks for a compaction. The caller holds r.decisions.
+// put is enqueue for a message to the bot; with compact, it asks for a compaction. The caller holds r.turn.
 func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	rec, err := taskFrom(row)
 	if rec.Compact = compact; compact {
@@ -162,7 +162,7 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	if len(out) > 0 {
 		r.outbox.Wake()
 	}
-	r.tasks.Wake()
+	r.turn.Wake()
 	return nil
 }
 
@@ -172,8 +172,8 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 	case event.KindUndecrypted:
 		return r.waitForKey(ctx, row)
 	case event.KindTombstone:
-		r.decisions.Lock()
-		defer r.decisions.Unlock()
+		r.turn.Lock()
+		defer r.turn.Unlock()
 		return r.noteTombstone(ctx, row)
 	case event.KindUnsupported:
 		return r.doUnsupported(ctx, row)

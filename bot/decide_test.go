@@ -165,15 +165,15 @@ func TestTombstoneQueued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.nextTask(t.Context()); err != nil || d.current == nil || d.current.Key() != first.Key {
-		t.Fatalf("at work: %v, %v", d.current, err)
+	if _, err := d.nextTask(t.Context()); err != nil || d.turn.Current() == nil || d.turn.Current().Key() != first.Key {
+		t.Fatalf("at work: %v, %v", d.turn.Current(), err)
 	}
-	d.leave(d.current)
+	d.turn.Leave(d.turn.Current())
 	if err := d.bot.Journal.FinishTask(t.Context(), first.Key); err != nil {
 		t.Fatal(err)
 	}
-	if do, err := d.nextTask(t.Context()); do == nil || err != nil || d.current != nil {
-		t.Errorf("a task is begun before the tombstone: %v, %v", d.current, err)
+	if do, err := d.nextTask(t.Context()); do == nil || err != nil || d.turn.Current() != nil {
+		t.Errorf("a task is begun before the tombstone: %v, %v", d.turn.Current(), err)
 	}
 }
 
@@ -195,12 +195,12 @@ func TestBegunFirst(t *testing.T) {
 	}
 	var order []string
 	for range 2 {
-		if _, err := d.nextTask(t.Context()); err != nil || d.current == nil {
+		if _, err := d.nextTask(t.Context()); err != nil || d.turn.Current() == nil {
 			t.Fatalf("no task is up next: %v", err)
 		}
-		key := d.current.Key()
+		key := d.turn.Current().Key()
 		order = append(order, key)
-		d.leave(d.current)
+		d.turn.Leave(d.turn.Current())
 		if err := d.bot.Journal.FinishTask(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
@@ -220,8 +220,8 @@ func TestBlockedWhileQueued(t *testing.T) {
 		t.Fatal(err)
 	}
 	do, err := d.nextTask(t.Context())
-	if err != nil || do == nil || d.current != nil {
-		t.Fatalf("%v, %v", d.current, err)
+	if err != nil || do == nil || d.turn.Current() != nil {
+		t.Fatalf("%v, %v", d.turn.Current(), err)
 	}
 	if err := do(); err != nil {
 		t.Fatal(err)

@@ -141,8 +141,8 @@ func (r *room) giveOn(successor string) error {
 // room the successor replaces.
 func (r *room) wait(ctx context.Context, tombstone state.Event) {
 	ctx, stop := context.WithCancel(ctx)
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	r.stopWaiting = stop
 	if !r.bot.start(func() { defer stop(); r.await(ctx, tombstone) }) {
 		stop()
@@ -186,16 +186,16 @@ func (r *room) await(ctx context.Context, tombstone state.Event) {
 
 // follow has the tasks worker follow a tombstone that waits; "" stands for any.
 func (r *room) follow(tombstone string) {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	if r.tombstone == nil || tombstone != "" && r.tombstone.ID != tombstone {
 		return
 	}
 	r.endWait()
-	r.tasks.Wake()
+	r.turn.Wake()
 }
 
-// endWait ends what wait has begun. The caller holds r.decisions.
+// endWait ends what wait has begun. The caller holds r.turn.
 func (r *room) endWait() {
 	if r.stopWaiting != nil {
 		r.stopWaiting()

@@ -130,8 +130,8 @@ func (d *deciding) works(r *room) (task bool) {
 		if do == nil {
 			return false
 		}
-		if t := r.currentTask(); t != nil {
-			r.leave(t)
+		if t := r.turn.Current(); t != nil {
+			r.turn.Leave(t)
 			return true
 		}
 		if err := do(); err != nil {

@@ -18,8 +18,8 @@ func (r *room) stopAll(ctx context.Context, row state.Event) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	all, err := r.candidates(ctx)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *room) stopAll(ctx context.Context, row state.Event) error {
 	return r.tell(ctx, row, running+asked+said)
 }
 
-// end cancels or interrupts a task. The caller holds r.decisions.
+// end cancels or interrupts a task. The caller holds r.turn.
 func (r *room) end(ctx context.Context, rec state.Task, order state.Event) error {
 	if r.isIdle(rec) {
 		return r.cancel(ctx, rec, order)

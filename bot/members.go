@@ -120,13 +120,13 @@ func (r *room) doGone(ctx context.Context, row state.Event) error {
 	if err != nil {
 		return &notJoinedError{err}
 	}
-	if t := r.currentTask(); back && t != nil && t.Seq() > row.Seq {
+	if t := r.turn.Current(); back && t != nil && t.Seq() > row.Seq {
 		return errors.Join(r.forget(ctx, row.Seq), r.finish(ctx, row))
 	}
 	if back {
 		defer r.env.Enter()
 	}
-	r.abandon()
+	r.turn.Abandon()
 	if err := r.forget(ctx, row.Seq); err != nil { // before the next task starts
 		return err
 	}
@@ -176,8 +176,8 @@ func (r *room) dropContainer(ctx context.Context) error {
 
 // forget finishes all of the room's events and tasks before seq.
 func (r *room) forget(ctx context.Context, seq int64) error {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	r.tombstone = nil
 	if err := r.bot.Journal.FinishEvents(ctx, r.id, seq); err != nil {
 		return fmt.Errorf("finish earlier events: %w", err)

@@ -14,7 +14,7 @@ import (
 
 // doMemory runs !memory.
 func (r *room) doMemory(ctx context.Context, row state.Event, text string) error {
-	if err := r.waitForEnd(ctx); err != nil { // its files are part of the memory
+	if err := r.turn.AwaitEnd(ctx); err != nil { // its files are part of the memory
 		return err
 	}
 	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")

@@ -28,7 +28,7 @@ func (b *Bot) running() (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.rooms {
-		if r.busy("") {
+		if r.turn.Busy("") {
 			n++
 		}
 	}

@@ -165,9 +165,9 @@ func (o *outbox) resolve(ctx context.Context, row state.Message) (resolved state
 // pending: it waits, and meanwhile the bot works as before.
 func (o *outbox) goesOn(ctx context.Context, row state.Message) bool {
 	r := o.room
-	r.decisions.Lock()
+	r.turn.Lock()
 	waits := r.stopWaiting != nil
-	r.decisions.Unlock()
+	r.turn.Unlock()
 	if !waits || !row.Says() {
 		return waits
 	}

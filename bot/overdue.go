@@ -78,7 +78,7 @@ func (r *room) askAgain(ctx context.Context) error {
 func (r *room) checkWaiting(ctx context.Context, key string) error {
 	ended, err := r.env.Look(ctx, key)
 	if ended {
-		r.tasks.Wake()
+		r.turn.Wake()
 	}
 	return err
 }

@@ -79,7 +79,7 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 		return nil, fmt.Errorf("marshal execution: %w", err)
 	}
 	r.outbox.Wake()
-	r.tasks.Wake()
+	r.turn.Wake()
 	return data, nil
 }
 

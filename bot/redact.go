@@ -14,8 +14,8 @@ import (
 // doRedaction withdraws what no run has received of a redacted message: a task, a part of one, or an answer. What the
 // message said is removed wherever it is kept.
 func (r *room) doRedaction(ctx context.Context, row state.Event) error {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	target := row.Redaction()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	switch {
@@ -69,7 +69,7 @@ func (r *room) unquote(ctx context.Context, answer string) error {
 const deletedSay = "(This message was deleted before you received it. Ask again if you need it.)"
 
 // withdrawPart takes back a message that was added to a task, or the answer to its question, unless a run has received
-// it. The caller holds r.decisions.
+// it. The caller holds r.turn.
 func (r *room) withdrawPart(ctx context.Context, target string) error {
 	tasks, err := r.begun(ctx)
 	if err != nil {

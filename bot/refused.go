@@ -48,7 +48,7 @@ func (o *outbox) rejected(ctx context.Context, row state.Message, err error) err
 		if err := o.room.env.GiveUpAsking(ctx, row.Task, row.Number); err != nil {
 			return err
 		}
-		o.room.tasks.Wake()
+		o.room.turn.Wake()
 	}
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 // doNew runs !new: the next task starts a new session.
 func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
-	if err := r.waitForEnd(ctx); err != nil {
+	if err := r.turn.AwaitEnd(ctx); err != nil {
 		return err
 	}
 	if err := r.bot.Store.EndSession(ctx, r.id); err != nil {
@@ -25,8 +24,8 @@ func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
 
 // doCompact runs !compact: a task that summarises the session.
 func (r *room) doCompact(ctx context.Context, row state.Event, _ string) error {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	return r.put(ctx, row, true)
 }
 
@@ -36,10 +35,10 @@ func (r *room) doReset(ctx context.Context, row state.Event, what string) error 
 	if what != "" {
 		return r.resetSandbox(ctx, row)
 	}
-	if err := r.waitForEnd(ctx); err != nil {
+	if err := r.turn.AwaitEnd(ctx); err != nil {
 		return err
 	}
-	release, err := r.hold(ctx)
+	release, err := r.turn.Hold(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,34 +77,13 @@ func incomplete(folder string) string {
 	return " Those that I have moved, if any, are in " + text.Code(folder) + "."
 }
 
-// hold keeps the room from starting a task until release is called. It returns nil if a task is running, or if its run
-// has outlived the bot.
-func (r *room) hold(ctx context.Context) (release func(), err error) {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
-	next, err := r.upNext(ctx)
-	if err != nil && !errors.Is(err, state.ErrNotFound) {
-		return nil, fmt.Errorf("read next task: %w", err)
-	}
-	if r.busy("") || err == nil && r.env.Task(next).Continued() {
-		return nil, nil
-	}
-	r.held = true
-	return func() {
-		r.decisions.Lock()
-		defer r.decisions.Unlock()
-		r.held = false
-		r.tasks.Wake()
-	}, nil
-}
-
 // resetSandbox removes the room's container. The next task creates another on the same
 // volumes.
 func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
-	if err := r.waitForEnd(ctx); err != nil {
+	if err := r.turn.AwaitEnd(ctx); err != nil {
 		return err
 	}
-	release, err := r.hold(ctx)
+	release, err := r.turn.Hold(ctx)
 	if err != nil {
 		return err
 	}
@@ -129,7 +107,7 @@ func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
 
 // after adds that a running task is not affected, if there is one.
 func (r *room) after() string {
-	if r.busy("") {
+	if r.turn.Busy("") {
 		return " The running task is not affected."
 	}
 	return ""

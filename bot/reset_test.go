@@ -8,7 +8,7 @@ func TestHold(t *testing.T) {
 	d := newDeciding(t, everything)
 	held := func() (release func()) {
 		t.Helper()
-		release, err := d.hold(t.Context())
+		release, err := d.turn.Hold(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestHold(t *testing.T) {
 	if !starts() || held() != nil {
 		t.Error("a task does not run after it has started")
 	}
-	d.leave(d.currentTask())
+	d.turn.Leave(d.turn.Current())
 	rec, err := d.bot.Journal.NextTask(t.Context(), d.id)
 	if err != nil {
 		t.Fatal(err)

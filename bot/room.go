@@ -11,6 +11,7 @@ import (
 
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
+	"matrix-tui/bot/turn"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -21,24 +22,17 @@ import (
 type room struct {
 	bot     *Bot
 	id      string
-	tasks   queue.Worker
 	control queue.Worker
 	gaps    queue.Worker
 	outbox  outbox
-
-	// decisions is held while a decision that both workers may make is taken and
-	// stored: whether a message is an answer, what to stop, which task is next.
-	// Never call the homeserver or podman while holding it.
-	decisions sync.Mutex
-	env       *task.Env // environment of the room's tasks
+	turn    turn.Turn // whose lock is held while a decision is made
+	env     *task.Env // environment of the room's tasks
 
 	typing atomic.Pointer[typing] // who types, as far as the homeserver has told
 
-	held      bool         // no task starts: see hold; guarded by decisions
-	tombstone *state.Event // waits for the tasks before it; guarded by decisions
-	following bool         // the tasks worker follows it now; guarded by decisions
-	leaving   bool         // and has begun to move: there is no other successor any more; guarded by decisions
-	// stopWaiting ends the attempts to follow the tombstone; nil unless it waits, see wait. Guarded by decisions.
+	tombstone *state.Event // waits for the tasks before it; guarded by turn
+	leaving   bool         // and has begun to move: there is no other successor any more; guarded by turn
+	// stopWaiting ends the attempts to follow the tombstone; nil unless it waits, see wait. Guarded by turn.
 	stopWaiting context.CancelFunc
 	moved       refusal // used by the tasks worker only
 	refusal     refusal // used by the control worker only
@@ -46,18 +40,17 @@ type room struct {
 	mu        sync.Mutex
 	stays     bool                    // the owners know that the room's policy cannot move to its successor
 	uninvited time.Time               // when they were last told that the bot may not enter it
-	current   *task.Work              // the task that the worker has claimed; nil for none
 	alarms    time.Time               // when the room was last told about an internal error
 	cleartext time.Time               // when it was last warned about an unencrypted message
 	refused   map[state.Relation]bool // what the bot may not send here
-	due       *time.Timer             // wakes tasks when the task that is up next is due; nil if none was
 	keyless   map[string]bool         // pending events that could not be decrypted since the last key arrived
 }
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
-	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Decisions: &r.decisions}
-	r.tasks = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
+	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
+	r.turn.Env = r.env
+	r.turn.Worker = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Start: b.startWorker, Work: func() {
 		r.drain(r.undecided())
 		_ = b.guarded(id, "checking deadlines", func() error { r.overdue(b.ctx); return nil })
@@ -70,14 +63,7 @@ func newRoom(b *Bot, id string) *room {
 // wake makes both workers check the journal.
 func (r *room) wake() {
 	r.control.Wake()
-	r.tasks.Wake()
-}
-
-// abandon ends the running task; its run stops with the container.
-func (r *room) abandon() {
-	if t := r.currentTask(); t != nil {
-		t.Abandon()
-	}
+	r.turn.Wake()
 }
 
 // drain processes rows from next until there are none. A row that fails, for
@@ -115,32 +101,6 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 	}
 }
 
-// upNext returns the task that the worker takes up: the one that has begun, or else the oldest. After a restart, an older
-// task may have got its answer while another one was running, and two runs at once would mix up their session. The error
-// is [state.ErrNotFound] if there is none.
-func (r *room) upNext(ctx context.Context) (state.Task, error) {
-	answered, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskAnswered)
-	if err != nil {
-		return state.Task{}, err
-	}
-	running, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
-	if err != nil {
-		return state.Task{}, err
-	}
-	for _, rec := range append(answered, running...) {
-		if r.hasBegun(rec) {
-			return rec, nil
-		}
-	}
-	return r.bot.Journal.NextTask(ctx, r.id)
-}
-
-// hasBegun reports whether a task has a run in the room's container, or an answer that may have been sent: it must end
-// before the room moves, also if it is newer than the tombstone.
-func (r *room) hasBegun(rec state.Task) bool {
-	return rec.State == state.TaskAnswered || rec.State == state.TaskRunning && r.env.Task(rec).Continued()
-}
-
 // nextTask claims the task that is up next, or the tombstone if that is older, and
 // returns a function that does it.
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
@@ -151,18 +111,18 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if waits, err := r.bot.Journal.Restoring(ctx, r.id); waits || err != nil {
 		return nil, err
 	}
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
-	if r.held {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	if r.turn.Held() {
 		return nil, nil
 	}
-	next, err := r.upNext(ctx)
+	next, err := r.turn.UpNext(ctx)
 	none := errors.Is(err, state.ErrNotFound)
 	if err != nil && !none {
 		return nil, fmt.Errorf("read next task: %w", err)
 	}
 	if until, rests := r.env.Rests(next); !none && rests {
-		r.wakeAt(until)
+		r.turn.WakeAt(until)
 		none = true
 	}
 	if ahead && (none || next.State == state.TaskQueued) {
@@ -172,8 +132,8 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if half && r.tombstone == nil {
 		return nil, nil // until the control worker has come to the tombstone
 	}
-	if tombstone := r.tombstone; tombstone != nil && r.stopWaiting == nil && (none || half || tombstone.Seq < next.Seq && !r.hasBegun(next)) {
-		r.following = true
+	if tombstone := r.tombstone; tombstone != nil && r.stopWaiting == nil && (none || half || tombstone.Seq < next.Seq && !r.turn.HasBegun(next)) {
+		r.turn.Following = true
 		return func() error {
 			defer r.stopFollowing()
 			return r.doTombstone(ctx, *tombstone)
@@ -186,23 +146,11 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 		return func() error { return r.bot.Journal.FinishTask(ctx, next.Key) }, nil
 	}
 	t := r.env.Work(ctx, next)
-	r.setCurrent(t)
+	r.turn.Claim(t)
 	return func() error {
-		defer r.leave(t)
+		defer r.turn.Leave(t)
 		return r.attempt(ctx, next.Event, func() error { return t.Do(ctx) }, r.giveUpTask(ctx, next, t))
 	}, nil
-}
-
-// dueEvery is how often it is looked at whether a task is still not due: the clock or the policy may have changed.
-const dueEvery = time.Minute
-
-// wakeAt wakes the tasks worker at a time, or earlier. The caller holds r.decisions.
-func (r *room) wakeAt(at time.Time) {
-	wait := min(at.Sub(r.bot.now()), dueEvery)
-	if r.due == nil {
-		r.due = time.AfterFunc(wait, r.tasks.Wake)
-	}
-	r.due.Reset(wait)
 }
 
 // allowed reports whether a task may start: its requester may have been blocked

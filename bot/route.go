@@ -37,7 +37,7 @@ type route struct {
 // routeOf decides what a new message is. A reply to a question, or a message in its
 // thread, answers it, whoever wrote it; so does the next message of the person who
 // requested the task, if it mentions the bot or needs no mention in this room. A message
-// to somebody else answers nothing. The caller holds r.decisions.
+// to somebody else answers nothing. The caller holds r.turn.
 func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route, error) {
 	m, ok := row.Message()
 	if !ok {

@@ -41,7 +41,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
 	running := "No task is running."
-	t := r.currentTask()
+	t := r.turn.Current()
 	if t != nil {
 		running = "A task is running."
 		if p, shown := t.Progress(); shown {
@@ -59,7 +59,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count queued tasks: %w", err)
 	}
-	rec, err := r.ahead(ctx, t)
+	rec, err := r.turn.Ahead(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (r *room) doRooms(ctx context.Context, row state.Event, which string) error
 		if strings.EqualFold(which, "all") {
 			list += " " + text.Code(id) + " " + text.Code(all[id])
 		}
-		if other := r.bot.room(id); other.busy("") {
+		if other := r.bot.room(id); other.turn.Busy("") {
 			list += ", running a task"
 		}
 		if n := r.bot.waits.Count(id); n > 0 {

@@ -16,8 +16,8 @@ const maxSteer = 64
 
 // doSteer runs !steer: it stops the run and continues its session with the text.
 func (r *room) doSteer(ctx context.Context, row state.Event, text string) error {
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	all, err := r.candidates(ctx)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (r *room) doSteer(ctx context.Context, row state.Event, text string) error 
 }
 
 // steer adds a message to a task that has no result yet and finishes the message's
-// row. The caller holds r.decisions.
+// row. The caller holds r.turn.
 func (r *room) steer(ctx context.Context, target state.Task, row state.Event, said state.Said) error {
 	for _, one := range target.Said {
 		if one.Event == row.ID { // stored before a restart
@@ -52,7 +52,7 @@ func (r *room) steer(ctx context.Context, target state.Task, row state.Event, sa
 	if err := r.env.Note(ctx, target); err != nil {
 		return err
 	}
-	r.signalStop(target.Key, "↪️ adding a message from "+r.env.NameOf(said.By))
+	r.turn.Signal(target.Key, "↪️ adding a message from "+r.env.NameOf(said.By))
 	return r.finish(ctx, row)
 }
 
@@ -63,7 +63,7 @@ func (r *room) joins(ctx context.Context, row state.Event) (key string, err erro
 	if r.bot.Debounce <= 0 || !row.Spoken() {
 		return "", nil
 	}
-	current := r.currentTask()
+	current := r.turn.Current()
 	if current != nil && current.Takes(row) {
 		return current.Key(), nil
 	}
@@ -115,7 +115,7 @@ func (r *room) filesBefore(ctx context.Context, row state.Event) (files []state.
 }
 
 // join adds a message to the task that it joins; it returns false if there is no
-// such task any more. The caller holds r.decisions.
+// such task any more. The caller holds r.turn.
 func (r *room) join(ctx context.Context, row state.Event, text string) (bool, error) {
 	key, err := r.joins(ctx, row)
 	if err != nil || key == "" { // the task has started meanwhile
@@ -128,7 +128,7 @@ func (r *room) join(ctx context.Context, row state.Event, text string) (bool, er
 	if target.State != state.TaskQueued && target.State != state.TaskRunning {
 		return false, nil
 	}
-	if t := r.currentTask(); t != nil && t.Key() == key {
+	if t := r.turn.Current(); t != nil && t.Key() == key {
 		t.Took(row.Time, text != "")
 	}
 	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.ID, Joined: true, At: row.Time})

@@ -2,11 +2,9 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"matrix-tui/bot/policy"
@@ -17,66 +15,6 @@ import (
 
 // stopKey is the reaction that stops a task.
 const stopKey = "🛑"
-
-// setCurrent makes t the current task.
-func (r *room) setCurrent(t *task.Work) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.current = t
-}
-
-// leave closes the current task.
-func (r *room) leave(t *task.Work) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t.Close()
-	r.current = nil
-}
-
-// currentTask returns the task that the worker has claimed, or nil.
-func (r *room) currentTask() *task.Work {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.current
-}
-
-// waitForEnd waits until a task whose result was sent is finished in the state, too. It
-// returns at once for a task without a result.
-func (r *room) waitForEnd(ctx context.Context) error {
-	t := r.currentTask()
-	if t == nil {
-		return nil
-	}
-	rec, err := r.bot.Journal.Task(ctx, t.Key())
-	if err != nil {
-		return fmt.Errorf("read running task: %w", err)
-	}
-	if rec.State != state.TaskAnswered && rec.State != state.TaskDone {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	select {
-	case <-t.Done():
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the task to finish: %w", ctx.Err())
-	}
-}
-
-// busy reports whether there is a current task other than the one with this key.
-func (r *room) busy(other string) bool {
-	t := r.currentTask()
-	return t != nil && t.Key() != other
-}
-
-// signalStop stops the current task if it has this key, and shows note as its
-// progress.
-func (r *room) signalStop(key, note string) {
-	if t := r.currentTask(); t != nil && t.Key() == key {
-		t.Stop(note)
-	}
-}
 
 // candidate is a task that can be stopped.
 type candidate struct {
@@ -108,15 +46,15 @@ func toStop(all []candidate, user string) *candidate {
 }
 
 // candidates returns the running task and the waiting ones, oldest first. The
-// caller holds r.decisions.
+// caller holds r.turn.
 func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
 	var all []candidate
-	t := r.currentTask()
-	first, err := r.ahead(ctx, t)
+	t := r.turn.Current()
+	first, err := r.turn.Ahead(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -140,20 +78,6 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 		all = append(all, candidate{rec, false})
 	}
 	return all, nil
-}
-
-// ahead returns the record of the current task or, if there is none, of the next one, which may not be due yet. It is
-// empty if there is neither.
-func (r *room) ahead(ctx context.Context, current *task.Work) (rec state.Task, err error) {
-	if current != nil {
-		rec, err = r.bot.Journal.Task(ctx, current.Key())
-	} else if rec, err = r.bot.Journal.NextTask(ctx, r.id); errors.Is(err, state.ErrNotFound) {
-		return state.Task{}, nil
-	}
-	if err != nil {
-		return rec, fmt.Errorf("read current task: %w", err)
-	}
-	return rec, nil
 }
 
 // ofThread returns those candidates whose thread has this root: an event in the thread asked for them, or the root is
@@ -182,10 +106,10 @@ func (r *room) couldStop(ctx context.Context, e event.Event) bool {
 	if !slices.Contains(stopWords, word) {
 		return false
 	}
-	if t := r.currentTask(); t != nil {
+	if t := r.turn.Current(); t != nil {
 		return t.Requester() == e.Sender
 	}
-	next, err := r.ahead(ctx, nil)
+	next, err := r.turn.Ahead(ctx, nil)
 	return err == nil && next.Requester == e.Sender && !next.Due.At.IsZero() // it waits for its model
 }
 
@@ -199,8 +123,8 @@ func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
 		return r.tell(ctx, row, c.usage())
 	}
 	m, _ := row.Message()
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	if about := m.RelatesTo.ReplyTo(); about != "" {
 		target, _, err := r.taskOf(ctx, about)
 		if err != nil {
@@ -234,7 +158,7 @@ func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
 
 // stop cancels a task in any state and finishes the row with the order. A running
 // task reports that itself once its processes have ended. The caller holds
-// r.decisions.
+// r.turn.
 func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	rec, err := r.bot.Journal.Task(ctx, key)
 	if err != nil {
@@ -253,14 +177,14 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 }
 
 // isIdle reports whether a task can end without the tasks worker: it waits for an answer or, in the queue, for its turn.
-// The caller holds r.decisions.
+// The caller holds r.turn.
 func (r *room) isIdle(rec state.Task) bool {
-	t := r.currentTask()
-	inLine := rec.State == state.TaskQueued && rec.Room == r.id && !r.following && (t == nil || t.Key() != rec.Key)
+	t := r.turn.Current()
+	inLine := rec.State == state.TaskQueued && rec.Room == r.id && !r.turn.Following && (t == nil || t.Key() != rec.Key)
 	return rec.State == state.TaskWaiting || inLine
 }
 
-// cancel ends an idle task and finishes the events in closes. The caller holds r.decisions.
+// cancel ends an idle task and finishes the events in closes. The caller holds r.turn.
 func (r *room) cancel(ctx context.Context, rec state.Task, order state.Event, closes ...string) (err error) {
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if t := r.env.Task(rec); rec.State == state.TaskWaiting {
@@ -271,17 +195,17 @@ func (r *room) cancel(ctx context.Context, rec state.Task, order state.Event, cl
 	if err != nil {
 		return err
 	}
-	r.tasks.Wake()
+	r.turn.Wake()
 	return nil
 }
 
-// interrupt stores that a running or queued task is to be stopped, and stops it. The caller holds r.decisions.
+// interrupt stores that a running or queued task is to be stopped, and stops it. The caller holds r.turn.
 func (r *room) interrupt(ctx context.Context, rec state.Task, order state.Event) error {
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if err := r.env.Note(ctx, rec, r.env.Task(rec).Voice().Unqueued()...); err != nil {
 		return fmt.Errorf("store the stop: %w", err)
 	}
-	r.signalStop(rec.Key, "🛑 stopping all of its processes")
-	r.tasks.Wake()
+	r.turn.Signal(rec.Key, "🛑 stopping all of its processes")
+	r.turn.Wake()
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // noteTombstone keeps a tombstone for the tasks worker. A newer one replaces an older one
-// that is not being followed. The caller holds r.decisions.
+// that is not being followed. The caller holds r.turn.
 func (r *room) noteTombstone(ctx context.Context, row state.Event) error {
 	old := r.tombstone
-	if old != nil && (r.following || r.leaving || old.Seq >= row.Seq || r.hasLeftFor(old.Body.Successor)) {
+	if old != nil && (r.turn.Following || r.leaving || old.Seq >= row.Seq || r.hasLeftFor(old.Body.Successor)) {
 		return nil // it is next
 	}
 	now, err := r.bot.Journal.Event(ctx, row.Room, row.ID)
@@ -29,7 +29,7 @@ func (r *room) noteTombstone(ctx context.Context, row state.Event) error {
 	r.bot.upgrades.note(row)
 	r.endWait()
 	r.tombstone = &row
-	r.tasks.Wake()
+	r.turn.Wake()
 	if old != nil {
 		r.bot.upgrades.end(*old)
 		r.bot.wakeKnown(old.Body.Successor)
@@ -44,9 +44,9 @@ func (r *room) hasLeftFor(successor string) bool {
 
 // stopFollowing says that the tasks worker is done with the tombstone for now. Perhaps it has failed, and there is a newer one.
 func (r *room) stopFollowing() {
-	r.decisions.Lock()
-	r.following = false
-	r.decisions.Unlock()
+	r.turn.Lock()
+	r.turn.Following = false
+	r.turn.Unlock()
 	r.control.Wake()
 }
 
@@ -81,9 +81,9 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 			return err
 		}
 	}
-	r.decisions.Lock()
+	r.turn.Lock()
 	r.leaving = true
-	r.decisions.Unlock()
+	r.turn.Unlock()
 	if err := r.env.Leave(func() error { return r.moveContainer(ctx, call, successor) }); err != nil {
 		return err
 	}
@@ -97,9 +97,9 @@ func (r *room) endUpgrade(ctx context.Context, row state.Event, end func(context
 	if err := end(ctx, row); err != nil {
 		return err
 	}
-	r.decisions.Lock()
+	r.turn.Lock()
 	r.tombstone, r.leaving = nil, false
-	r.decisions.Unlock()
+	r.turn.Unlock()
 	r.bot.upgrades.end(row)
 	r.bot.wakeKnown(row.Body.Successor)
 	r.bot.start(func() { r.leaveIfAlone(r.bot.ctx) }) // if everybody has left meanwhile
@@ -128,8 +128,8 @@ func (r *room) moveContainer(ctx, call context.Context, successor string) error 
 func (r *room) moveRows(ctx context.Context, tombstone state.Event) error {
 	next := r.bot.room(tombstone.Body.Successor)
 	err := func() error {
-		r.decisions.Lock()
-		defer r.decisions.Unlock()
+		r.turn.Lock()
+		defer r.turn.Unlock()
 		return r.bot.Journal.MoveRoom(ctx, r.id, next.id, adapter(next.id), tombstone.ID)
 	}()
 	if err != nil {

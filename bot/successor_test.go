@@ -175,7 +175,7 @@ func TestRemovedBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.setCurrent(d.env.Work(t.Context(), later))
+	d.turn.Claim(d.env.Work(t.Context(), later))
 	if err := d.doGone(t.Context(), rows[0]); err != nil {
 		t.Fatal(err)
 	}

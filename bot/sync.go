@@ -229,7 +229,7 @@ func (b *Bot) dispatch(row state.Event) {
 	}
 	r := b.room(row.Room)
 	if row.Type == event.TypeGone && !b.upgrades.moves(row.Room) {
-		r.abandon()
+		r.turn.Abandon()
 	}
 	r.wake()
 }

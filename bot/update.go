@@ -114,7 +114,7 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 	var running []*task.Work
 	b.mu.Lock()
 	for _, r := range b.rooms {
-		if t := r.currentTask(); t != nil {
+		if t := r.turn.Current(); t != nil {
 			running = append(running, t)
 		}
 	}

@@ -85,7 +85,7 @@ func TestStopInThread(t *testing.T) {
 	if err := d.bot.Journal.Claim(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	d.setCurrent(d.env.Work(t.Context(), second))
+	d.turn.Claim(d.env.Work(t.Context(), second))
 	d.says("$3", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"!stop",`+thread+`}`, time.Minute)
 	d.decides()
 	got, _ := d.bot.Journal.Task(t.Context(), second.Key)
@@ -136,7 +136,7 @@ func (d *deciding) running(ev string) state.Task {
 	if err := d.bot.Journal.Claim(d.t.Context(), rec); err != nil {
 		d.t.Fatal(err)
 	}
-	d.setCurrent(d.env.Work(d.t.Context(), rec))
+	d.turn.Claim(d.env.Work(d.t.Context(), rec))
 	return rec
 }
 
