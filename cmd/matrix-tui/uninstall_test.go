@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -21,23 +22,33 @@ func TestUninstallFindsContainers(t *testing.T) {
 		}
 		return out
 	}
-	journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
-	said := state.Turn{Role: "user", Content: "sandbox-theirs-12345678", Event: "$1"}
-	if err := store.AppendHistory(t.Context(), "!a:x", said); err != nil {
-		t.Fatal(err)
-	}
-	if got := found(); got != "" {
-		t.Errorf("without containers: %q", got)
-	}
-	for room, name := range map[string]string{"!a:x": "sandbox-a-11112222", "!b:x": "sandbox-b-33334444"} {
-		if err := store.SetContainer(t.Context(), room, name); err != nil {
+	change := func(do func(*state.Store)) {
+		t.Helper()
+		journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(store)
+		if err := errors.Join(store.Close(), journal.Close()); err != nil { // which writes the file
 			t.Fatal(err)
 		}
 	}
+	change(func(store *state.Store) {
+		said := state.Turn{Role: "user", Content: "sandbox-theirs-12345678", Event: "$1"}
+		if err := store.AppendHistory(t.Context(), "!a:x", said); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := found(); got != "" {
+		t.Errorf("without containers: %q", got)
+	}
+	change(func(store *state.Store) {
+		for room, name := range map[string]string{"!a:x": "sandbox-a-11112222", "!b:x": "sandbox-b-33334444"} {
+			if err := store.SetContainer(t.Context(), room, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 	if diff := cmp.Diff("sandbox-a-11112222\nsandbox-b-33334444\n", found()); diff != "" {
 		t.Error(diff)
 	}
