@@ -43,7 +43,7 @@ func (b *Bot) isToBot(ctx context.Context, room string, m event.Message) bool {
 		if about == "" {
 			continue
 		}
-		if _, err := b.Journal.MessageOf(ctx, room, about); err == nil {
+		if _, err := b.Journal.Messages.Of(ctx, room, about); err == nil {
 			return true
 		}
 	}
@@ -51,7 +51,7 @@ func (b *Bot) isToBot(ctx context.Context, room string, m event.Message) bool {
 	if root == "" {
 		return false
 	}
-	works, err := b.Journal.HasTaskInThread(ctx, room, root)
+	works, err := b.Journal.Tasks.InThread(ctx, room, root)
 	return err == nil && works
 }
 

@@ -45,7 +45,7 @@ func TestStopWord(t *testing.T) {
 		rec := d.running("$1")
 		d.text("$2", c.sender, c.body, time.Minute)
 		d.decides()
-		got, err := d.bot.Journal.Task(t.Context(), rec.Key)
+		got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestPlainYesApprovesNothing(t *testing.T) {
 		rec := d.asksIn("$1", "May I run this command?", "git push --force")
 		d.text("$2", "@ann:here", body, time.Minute)
 		d.decides()
-		got, err := d.bot.Journal.Task(t.Context(), rec.Key)
+		got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestInVain(t *testing.T) {
 		d.text(fmt.Sprintf("$%d", i), "@eve:here", body, time.Duration(i)*24*time.Hour) // her server's clock does not matter
 	}
 	d.decides()
-	out, err := d.bot.Journal.Unsent(t.Context(), d.id)
+	out, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 	if err != nil || len(out) != 1 || !strings.Contains(out[0].Body, "My owners decide") || len(d.line()) > 0 {
 		t.Errorf("told %+v, %v", out, err)
 	}
@@ -96,7 +96,7 @@ func TestJoined(t *testing.T) {
 		d.at = d.at.Add(time.Second)
 		d.commit(fmt.Sprintf(`{"event_id":"$%d","type":"m.room.member","sender":"@p%d:here","state_key":"@p%d:here","origin_server_ts":%d,"content":{"membership":"join"}}`, i, i, i, d.at.UnixMilli()))
 		d.decides()
-		out, err := d.bot.Journal.Unsent(t.Context(), d.id)
+		out, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 		if want := min(i, 1); err != nil || len(out) != want {
 			t.Errorf("with %d members: %d messages, %v", members, len(out), err)
 		}
@@ -115,12 +115,12 @@ func TestReplyKeys(t *testing.T) {
 	if _, err := d.bot.Resume(t.Context(), rec.Execution, reply); err != nil {
 		t.Fatal(err)
 	}
-	now, err := d.bot.Journal.Task(t.Context(), rec.Key)
+	now, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now.Question, now.QuestionRoom, now.HeldCommand = "May I run this command?", d.id, "git push --force"
-	if err := d.bot.Journal.Wait(t.Context(), now, nil); err != nil {
+	if err := d.bot.Journal.Tasks.Wait(t.Context(), now, nil); err != nil {
 		t.Fatal(err)
 	}
 	for reply, refused := range map[Reply]bool{
@@ -129,7 +129,7 @@ func TestReplyKeys(t *testing.T) {
 		{Answer: "yes", Question: 3}:           true,
 	} {
 		_, err := d.bot.Resume(t.Context(), rec.Execution, reply)
-		now, nowErr := d.bot.Journal.Task(t.Context(), rec.Key)
+		now, nowErr := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 		if (err != nil) != refused || nowErr != nil || len(now.Answers) != 1 {
 			t.Errorf("%+v: %v; answers %+v, %v", reply, err, now.Answers, nowErr)
 		}

@@ -98,7 +98,7 @@ func (a *admission) settle(ctx context.Context) error {
 			return err
 		}
 		err := a.bot.guarded(row.Room, "comparing an event with the journal", func() error {
-			answered, err := a.bot.Journal.Answered(ctx, task.KeyOf(row.Room, row.ID))
+			answered, err := a.bot.Journal.Messages.Answered(ctx, task.KeyOf(row.Room, row.ID))
 			if answered {
 				a.rows[i].Status = state.Archived
 			}
@@ -116,7 +116,7 @@ func (a *admission) noteUpgrade(ctx context.Context, row state.Event) error {
 	if !isUpgrade(row) {
 		return nil
 	}
-	_, err := a.bot.Journal.Event(ctx, row.Room, row.ID)
+	_, err := a.bot.Journal.Events.Get(ctx, row.Room, row.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		a.bot.upgrades.note(row)
 		return nil
@@ -130,7 +130,7 @@ func (a *admission) drop(ctx context.Context) {
 		if !isUpgrade(row) {
 			continue
 		}
-		if _, err := a.bot.Journal.Event(ctx, row.Room, row.ID); errors.Is(err, state.ErrNotFound) {
+		if _, err := a.bot.Journal.Events.Get(ctx, row.Room, row.ID); errors.Is(err, state.ErrNotFound) {
 			a.bot.upgrades.end(row)
 			a.bot.wakeKnown(row.Body.Successor)
 		}

@@ -55,7 +55,7 @@ func (r *room) doAnswer(ctx context.Context, row state.Event, text string) error
 			return r.tooLate(ctx, row, *to.task, to.verdict)
 		}
 	}
-	all, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	all, err := r.bot.Journal.Tasks.WaitingIn(ctx, r.id)
 	if err != nil {
 		return fmt.Errorf("read waiting tasks: %w", err)
 	}
@@ -80,7 +80,7 @@ func (r *room) doAnswer(ctx context.Context, row state.Event, text string) error
 // bind makes the text of a row the answer to a task's question, if the task still
 // waits for one, and finishes the row.
 func (r *room) bind(ctx context.Context, row state.Event, key, text string) error {
-	rec, err := r.bot.Journal.Task(ctx, key)
+	rec, err := r.bot.Journal.Tasks.Get(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}

@@ -202,19 +202,19 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 
 // wakeRooms wakes every room with unfinished work, gaps or unsent messages.
 func (b *Bot) wakeRooms(ctx context.Context) error {
-	rooms, err := b.Journal.UnfinishedRooms(ctx)
+	rooms, err := b.Journal.Events.UnfinishedRooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list unfinished rooms: %w", err)
 	}
 	for _, name := range rooms {
 		b.room(name).wake()
 	}
-	gaps, err := b.Journal.GapRooms(ctx)
+	gaps, err := b.Journal.Gaps.Rooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list rooms with gaps: %w", err)
 	}
 	b.wakeGaps(gaps, rooms)
-	rooms, err = b.Journal.UnsentRooms(ctx)
+	rooms, err = b.Journal.Messages.UnsentRooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list rooms with unsent messages: %w", err)
 	}

@@ -53,7 +53,7 @@ func (r *room) edited(ctx context.Context, row state.Event) (event.Message, erro
 
 // mentions reports whether a message that did not address the bot does so after an edit, in a room where that matters.
 func (r *room) mentions(ctx context.Context, row state.Event, now event.Message) bool {
-	original, err := r.bot.Journal.Event(ctx, r.id, row.Relation().EventID)
+	original, err := r.bot.Journal.Events.Get(ctx, r.id, row.Relation().EventID)
 	first, ok := original.Message()
 	return err == nil && ok && original.Sender == row.Sender && !first.IsEdit() && original.Status != state.Pending &&
 		!r.bot.query(ctx, r.id, original.Event).Mentioned && r.bot.addressee(now) == policy.TheBot &&
@@ -65,7 +65,7 @@ func (r *room) mentions(ctx context.Context, row state.Event, now event.Message)
 func (r *room) withdrawEdited(ctx context.Context, row state.Event) (own bool, err error) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
-	rec, err := r.bot.Journal.TaskOf(ctx, r.id, row.Relation().EventID)
+	rec, err := r.bot.Journal.Tasks.Of(ctx, r.id, row.Relation().EventID)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	}
@@ -97,7 +97,7 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	defer r.turn.Unlock()
 	target, words := m.RelatesTo.EventID, m.NewWords()
 	unknown := isUnknown(now.Words())
-	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
+	rec, err := r.bot.Journal.Tasks.Of(ctx, r.id, target)
 	switch {
 	case err == nil && rec.Withdrawn && rec.Requester == row.Sender && unknown:
 		return r.tell(ctx, row, notKnown(now.Words()))
@@ -162,7 +162,7 @@ func (r *room) enqueueEdited(ctx context.Context, row state.Event, now event.Mes
 	if err != nil {
 		return err
 	}
-	if err := r.bot.Journal.EnqueueEdited(ctx, rec, row.ID); err != nil && !errors.Is(err, state.ErrFinished) {
+	if err := r.bot.Journal.Tasks.EnqueueEdited(ctx, rec, row.ID); err != nil && !errors.Is(err, state.ErrFinished) {
 		return err
 	}
 	r.turn.Wake()
@@ -173,15 +173,15 @@ func (r *room) enqueueEdited(ctx context.Context, row state.Event, now event.Mes
 // those that are running or queued again, and the task that the worker prepares
 // or, if it has none, the next one.
 func (r *room) begun(ctx context.Context) ([]state.Task, error) {
-	tasks, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
+	tasks, err := r.bot.Journal.Tasks.In(ctx, r.id, state.TaskRunning)
 	if err != nil {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
 	var next state.Task
 	if t := r.turn.Current(); t != nil {
-		next, err = r.bot.Journal.Task(ctx, t.Key())
+		next, err = r.bot.Journal.Tasks.Get(ctx, t.Key())
 	} else {
-		next, err = r.bot.Journal.NextTask(ctx, r.id)
+		next, err = r.bot.Journal.Tasks.Next(ctx, r.id)
 	}
 	if err == nil && next.State == state.TaskQueued {
 		tasks = append(tasks, next)
@@ -231,7 +231,7 @@ func (r *room) rewritePart(ctx context.Context, row state.Event, rec state.Task,
 // editOf returns the new text of a message that was edited before it was
 // processed, or "".
 func (r *room) editOf(ctx context.Context, row state.Event) (text string, err error) {
-	edit, err := r.bot.Journal.PendingEdit(ctx, r.id, row.ID, row.Sender)
+	edit, err := r.bot.Journal.Events.PendingEdit(ctx, r.id, row.ID, row.Sender)
 	if errors.Is(err, state.ErrNotFound) {
 		return "", nil
 	}

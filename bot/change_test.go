@@ -20,7 +20,7 @@ func TestRedactedAnswer(t *testing.T) {
 	d.decides()
 	d.says("$3", "@ann:here", "m.room.redaction", `{"redacts":"$2"}`, time.Second)
 	d.decides()
-	got, _ := d.bot.Journal.Task(t.Context(), rec.Key)
+	got, _ := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 	if got.Approved == nil && len(got.Answers) == 1 && task.IsYes(got.Answers[0].Answer) {
 		t.Errorf("state %s: the deleted answer %q still approves %q", got.State, got.Answers[0].Answer, got.HeldCommand)
 	}
@@ -31,15 +31,15 @@ func TestEditRunning(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "delete /workspace/a", 0)
 	d.decides()
-	rec, _ := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+	rec, _ := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$1")
 	rec.Container, rec.Run = "c", "r"
-	if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+	if err := d.bot.Journal.Tasks.Claim(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 	d.turn.Claim(d.env.Work(t.Context(), rec))
 	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"delete /workspace/b, NOT a"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, time.Second)
 	d.decides()
-	out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+	out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 	if len(out) == 0 {
 		t.Error("the edit of a running task is ignored without a word")
 	}
@@ -53,7 +53,7 @@ func TestRedactedPart(t *testing.T) {
 	d.decides()
 	d.says("$3", "@ann:here", "m.room.redaction", `{"redacts":"$2"}`, time.Second)
 	d.decides()
-	tasks, _ := d.bot.Journal.Tasks(t.Context(), d.id, state.TaskQueued)
+	tasks, _ := d.bot.Journal.Tasks.In(t.Context(), d.id, state.TaskQueued)
 	for _, rec := range tasks {
 		for _, said := range rec.Said {
 			if said.Text != deletedSay {
@@ -73,7 +73,7 @@ func TestRedactedSteer(t *testing.T) {
 	d.decides()
 	d.says("$3", "@ann:here", "m.room.redaction", `{"redacts":"$2"}`, time.Second)
 	d.decides()
-	rec, _ := d.bot.Journal.Task(t.Context(), task.KeyOf(d.id, "$1"))
+	rec, _ := d.bot.Journal.Tasks.Get(t.Context(), task.KeyOf(d.id, "$1"))
 	if len(rec.Said) != 1 || rec.Said[0].Text != deletedSay { // the run was stopped for it, so it has to go on
 		t.Errorf("the deleted !steer stays: %q", rec.Said[0].Text)
 	}
@@ -87,7 +87,7 @@ func TestMentionByEdit(t *testing.T) {
 	d.decides()
 	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* @bot:here deploy it","m.mentions":{"user_ids":["@bot:here"]},"m.new_content":{"msgtype":"m.text","body":"@bot:here deploy it","m.mentions":{"user_ids":["@bot:here"]}},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, time.Second)
 	d.decides()
-	out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+	out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 	if line := d.line(); len(line) != 1 || len(out) > 0 {
 		t.Errorf("an edit that adds a mention makes the tasks %q", line)
 	}
@@ -155,7 +155,7 @@ func TestRestoredTask(t *testing.T) {
 	if err := d.bot.noteAnswered(t.Context(), echo); err != nil {
 		t.Fatal(err)
 	}
-	if answered, err := d.bot.Journal.Answered(t.Context(), key); !answered || err != nil {
+	if answered, err := d.bot.Journal.Messages.Answered(t.Context(), key); !answered || err != nil {
 		t.Fatal("not noted")
 	}
 	if do, err := d.nextTask(t.Context()); err != nil || do != nil {
@@ -180,11 +180,11 @@ func TestRestoredQuestion(t *testing.T) {
 	if err := in.settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.bot.Journal.Commit(t.Context(), "", in.rows); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", in.rows); err != nil {
 		t.Fatal(err)
 	}
 	d.decides()
-	got, _ := d.bot.Journal.Task(t.Context(), rec.Key)
+	got, _ := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 	if got.State != state.TaskDone || len(got.Answers) > 0 {
 		t.Errorf("the task, whose result is in the room, is %s again; answers %+v, held %q", got.State, got.Answers, got.HeldCommand)
 	}

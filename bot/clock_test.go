@@ -64,11 +64,11 @@ func TestClockAYearAhead(t *testing.T) {
 			}
 			d.text("$2", "@ann:here", "old", 0)
 			d.text("$3", "@ann:here", "the newest event of a room stays", 0)
-			if err := b.Journal.FinishEvents(t.Context(), d.id, 1<<60); err != nil {
+			if err := b.Journal.Events.FinishUpTo(t.Context(), d.id, 1<<60); err != nil {
 				t.Fatal(err)
 			}
 			b.purgeOnce(t.Context())
-			if _, err := b.Journal.Event(t.Context(), d.id, "$2"); errors.Is(err, state.ErrNotFound) != c.ends {
+			if _, err := b.Journal.Events.Get(t.Context(), d.id, "$2"); errors.Is(err, state.ErrNotFound) != c.ends {
 				t.Errorf("the old event: %v", err)
 			}
 		})
@@ -85,13 +85,13 @@ func (d *deciding) asks(id string, until time.Time) state.Task {
 		}
 	}
 	d.text(id, "@ann:here", "do it", time.Minute)
-	row, err := d.bot.Journal.Event(d.t.Context(), d.id, id)
+	row, err := d.bot.Journal.Events.Get(d.t.Context(), d.id, id)
 	must(err)
 	rec, err := task.New(state.Task{Source: state.FromRoom, Home: d.id, Execution: "1", Text: "do it"}, row)
 	must(err)
-	must(d.bot.Journal.Enqueue(d.t.Context(), rec))
+	must(d.bot.Journal.Tasks.Enqueue(d.t.Context(), rec))
 	rec.Question, rec.QuestionRoom, rec.QuestionEvent, rec.QuestionDeadline = "which?", d.id, "$q", until
-	must(d.bot.Journal.Wait(d.t.Context(), rec, nil))
+	must(d.bot.Journal.Tasks.Wait(d.t.Context(), rec, nil))
 	_, err = d.env.Restore(d.t.Context(), rec)
 	must(err)
 	return rec

@@ -209,7 +209,7 @@ func toldTxn(row state.Event) string { return task.KeyOf(row.Room, row.ID) + "-a
 
 // reply queues messages and finishes rows in one transaction.
 func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {
-	if err := r.bot.Journal.Reply(ctx, r.id, out, rows...); err != nil {
+	if err := r.bot.Journal.Messages.Reply(ctx, r.id, out, rows...); err != nil {
 		return err
 	}
 	r.outbox.Wake()

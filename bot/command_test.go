@@ -70,7 +70,7 @@ func TestUnknownCommand(t *testing.T) {
 		d.bot.members.Learn(d.id, d.bot.members.Version(), 2)
 		d.text("$1", "@ann:here", body, 0)
 		d.decides()
-		out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+		out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 		told := len(out) > 0 && strings.Contains(out[0].Body, "is not one of my commands")
 		if line := d.line(); told == task || len(line) > 0 != task {
 			t.Errorf("%q: tasks %q, told: %v", body, line, told)
@@ -83,7 +83,7 @@ func TestUnknownCommand(t *testing.T) {
 	d.asksIn("$0", "Which?", "")
 	d.text("$1", "@ann:here", "!weather", time.Minute)
 	d.decides()
-	out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+	out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 	if len(out) > 0 {
 		t.Errorf("answered with %s", out[0].Body)
 	}

@@ -27,7 +27,7 @@ func (r *room) isCopy(ctx context.Context, row state.Event) (bool, error) {
 	if row.At.Sub(row.Time) <= lateTime {
 		return false, nil
 	}
-	before, err := r.bot.Journal.Before(ctx, r.id, row.Seq, copyRows)
+	before, err := r.bot.Journal.Events.Before(ctx, r.id, row.Seq, copyRows)
 	if err != nil {
 		return false, fmt.Errorf("look for a copy: %w", err)
 	}

@@ -35,7 +35,7 @@ func TestSentAgain(t *testing.T) {
 			d.text("$late", c.sender, c.late, -c.after)
 			d.decides()
 			got := d.line()
-			told, err := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, "$late")+"-a")
+			told, err := d.bot.Journal.Messages.Get(t.Context(), task.KeyOf(d.id, "$late")+"-a")
 			switch {
 			case err == nil && strings.Contains(told.Body, copyText):
 				got = append(got, "ignored")

@@ -12,29 +12,29 @@ import (
 // tellRestored tells the owners what took the place of a damaged or lost journal. It first notes which messages the
 // conversations know to be answered: they may arrive again.
 func (b *Bot) tellRestored(ctx context.Context) error {
-	restored, err := b.Journal.Restored(ctx)
+	restored, err := b.Journal.Snapshots.Restored(ctx)
 	if err != nil || restored == nil {
 		return err
 	}
 	for _, room := range b.Store.Rooms() {
-		if err := b.Journal.Decided(ctx, room, b.answeredIn(room)...); err != nil {
+		if err := b.Journal.Snapshots.Decided(ctx, room, b.answeredIn(room)...); err != nil {
 			return fmt.Errorf("restore answered events: %w", err)
 		}
 	}
 	b.watch.Note(alert.Restored(restored))
-	return b.Journal.ForgetRestored(ctx)
+	return b.Journal.Snapshots.ForgetRestored(ctx)
 }
 
 // keepSnapshots takes a snapshot of the journal every hour, and soon after something was removed.
 func (b *Bot) keepSnapshots(ctx context.Context) {
 	for ctx.Err() == nil {
-		next, err := b.Journal.TakeSnapshot(ctx)
+		next, err := b.Journal.Snapshots.Take(ctx)
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn().Err(err).Msg("cannot take a snapshot of the journal")
 		}
 		select {
 		case <-ctx.Done():
-		case <-b.Journal.Stale():
+		case <-b.Journal.Snapshots.Stale():
 		case <-time.After(next):
 		}
 	}

@@ -45,7 +45,7 @@ func TestRestoreIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known, err := journal.Known(t.Context(), d.id, math.MaxInt64, []string{"$gone", "$1", "key-q0"})
+	known, err := journal.Events.Known(t.Context(), d.id, math.MaxInt64, []string{"$gone", "$1", "key-q0"})
 	if err != nil || !known["$gone"] || known["$1"] || known["key-q0"] {
 		t.Errorf("known: %v, %v", known, err)
 	}

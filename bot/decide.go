@@ -19,7 +19,7 @@ import (
 func (r *room) undecided() func(context.Context) (func() error, error) {
 	var passed int64
 	return func(ctx context.Context) (func() error, error) {
-		rows, err := r.bot.Journal.Pending(ctx, r.id, passed, 1)
+		rows, err := r.bot.Journal.Events.Pending(ctx, r.id, passed, 1)
 		if err != nil || len(rows) == 0 {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (r *room) objection(ctx context.Context, row state.Event) (said string, ign
 // another task is ahead of it. The caller holds r.turn.
 func (r *room) enqueue(ctx context.Context, row state.Event) error {
 	if row.Addressee != event.ToBot {
-		return r.bot.Journal.Archive(ctx, r.id, row.ID) // it was admitted as a possible answer only
+		return r.bot.Journal.Events.Archive(ctx, r.id, row.ID) // it was admitted as a possible answer only
 	}
 	if other, err := r.isBot(ctx, row); other || err != nil {
 		return err
@@ -144,14 +144,14 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	}
 	var out []state.Message
 	if t := r.env.Task(rec); !t.Moved() {
-		_, err := r.bot.Journal.NextTask(ctx, r.id)
+		_, err := r.bot.Journal.Tasks.Next(ctx, r.id)
 		if err == nil {
 			out = r.env.Room.Render(ctx, t.Voice().Queued())
 		} else if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("read next task: %w", err)
 		}
 	}
-	err = r.bot.Journal.Enqueue(ctx, rec, out...)
+	err = r.bot.Journal.Tasks.Enqueue(ctx, rec, out...)
 	if errors.Is(err, state.ErrFinished) {
 		return nil // the event has moved to the room's successor
 	}

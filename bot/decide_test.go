@@ -66,7 +66,7 @@ func (d *deciding) commit(raw string) {
 	d.t.Helper()
 	row := state.Event{Event: d.bot.understood(decoded(d.t, raw)), Status: state.Pending}
 	row.Room = d.id
-	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -98,7 +98,7 @@ func (d *deciding) decides() {
 // line returns the queued tasks with their added messages and reactions.
 func (d *deciding) line() (line []string) {
 	d.t.Helper()
-	tasks, err := d.bot.Journal.Tasks(d.t.Context(), d.id, state.TaskQueued)
+	tasks, err := d.bot.Journal.Tasks.In(d.t.Context(), d.id, state.TaskQueued)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func (d *deciding) line() (line []string) {
 		for _, said := range task.Said {
 			text += " + " + said.Text
 		}
-		if _, err := d.bot.Journal.Message(d.t.Context(), task.Key+"-queued"); err == nil {
+		if _, err := d.bot.Journal.Messages.Get(d.t.Context(), task.Key+"-queued"); err == nil {
 			text += " ⏳"
 		}
 		if task.Withdrawn {
@@ -139,10 +139,10 @@ func TestDecide(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if told, err := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$9"}})); err != nil || told.Kind != state.KindReply {
+	if told, err := d.bot.Journal.Messages.Get(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$9"}})); err != nil || told.Kind != state.KindReply {
 		t.Errorf("!stop is told %s, %v", told.Body, err)
 	}
-	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
+	if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
 		t.Errorf("%d events are left, %v", len(left), err)
 	}
 }
@@ -161,7 +161,7 @@ func TestTombstoneQueued(t *testing.T) {
 	if !d.moving(t.Context()) {
 		t.Error("the tombstone is not known")
 	}
-	first, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+	first, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestTombstoneQueued(t *testing.T) {
 		t.Fatalf("at work: %v, %v", d.turn.Current(), err)
 	}
 	d.turn.Leave(d.turn.Current())
-	if err := d.bot.Journal.FinishTask(t.Context(), first.Key); err != nil {
+	if err := d.bot.Journal.Tasks.Finish(t.Context(), first.Key); err != nil {
 		t.Fatal(err)
 	}
 	if do, err := d.nextTask(t.Context()); do == nil || err != nil || d.turn.Current() != nil {
@@ -184,12 +184,12 @@ func TestBegunFirst(t *testing.T) {
 	d.text("$2", "@ann:here", "paint the blue shed", time.Minute)
 	d.decides()
 	for event, container := range map[string]string{"$1": "", "$2": "c"} { // both have their answers
-		rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, event)
+		rec, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, event)
 		if err != nil {
 			t.Fatal(err)
 		}
 		rec.Container = container
-		if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+		if err := d.bot.Journal.Tasks.Claim(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,7 +201,7 @@ func TestBegunFirst(t *testing.T) {
 		key := d.turn.Current().Key()
 		order = append(order, key)
 		d.turn.Leave(d.turn.Current())
-		if err := d.bot.Journal.FinishTask(t.Context(), key); err != nil {
+		if err := d.bot.Journal.Tasks.Finish(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
 	}

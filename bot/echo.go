@@ -37,7 +37,7 @@ func (r *room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	if r.bot.addressee(m) == policy.TheBot {
 		return false, nil
 	}
-	tasks, err := r.bot.Journal.LastTasks(ctx, r.id, tirelessRounds)
+	tasks, err := r.bot.Journal.Tasks.Newest(ctx, r.id, tirelessRounds)
 	if err != nil || len(tasks) < echoRounds || tasks[0].Requester != row.Sender {
 		return false, err
 	}

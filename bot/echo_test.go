@@ -10,18 +10,18 @@ import (
 // answers ends the task of an event with a result.
 func (d *deciding) answers(ev, result string) {
 	d.t.Helper()
-	rec, err := d.bot.Journal.TaskOf(d.t.Context(), d.id, ev)
+	rec, err := d.bot.Journal.Tasks.Of(d.t.Context(), d.id, ev)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	rec.Result, rec.Ended, rec.Updated, rec.Run, rec.Container = result, "completed", time.Now(), "r", "c"
-	if err := d.bot.Journal.Claim(d.t.Context(), rec); err != nil {
+	if err := d.bot.Journal.Tasks.Claim(d.t.Context(), rec); err != nil {
 		d.t.Fatal(err)
 	}
-	if err := d.bot.Journal.Answer(d.t.Context(), rec, nil); err != nil {
+	if err := d.bot.Journal.Tasks.Answer(d.t.Context(), rec, nil); err != nil {
 		d.t.Fatal(err)
 	}
-	if err := d.bot.Journal.FinishTask(d.t.Context(), rec.Key); err != nil {
+	if err := d.bot.Journal.Tasks.Finish(d.t.Context(), rec.Key); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -35,7 +35,7 @@ func TestEchoBot(t *testing.T) {
 		ev := fmt.Sprintf("$%d", i)
 		d.text(ev, "@echo:here", said, 2*time.Second)
 		d.decides()
-		if _, err := d.bot.Journal.TaskOf(t.Context(), d.id, ev); err == nil {
+		if _, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, ev); err == nil {
 			tasks++
 			answer := fmt.Sprintf("I can do **%d** things: `ls`, tests, and more.", i)
 			d.answers(ev, answer)
@@ -44,7 +44,7 @@ func TestEchoBot(t *testing.T) {
 			said = "echo: " + strings.ReplaceAll(echoText, "`", "")
 		}
 	}
-	out, err := d.bot.Journal.Unsent(t.Context(), d.id)
+	out, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestFastIsNoEcho(t *testing.T) {
 			ev := fmt.Sprintf("$%d", i)
 			d.text(ev, "@ann:here", say(i, last), 2*time.Second)
 			d.decides()
-			if _, err := d.bot.Journal.TaskOf(t.Context(), d.id, ev); err != nil {
+			if _, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, ev); err != nil {
 				t.Fatalf("%s: message %d is no task (%v)", name, i, err)
 			}
 			last = map[bool]string{true: "All 12 tests pass.", false: fmt.Sprint(1 << min(i, 62))}[name == "a translator"]
@@ -93,12 +93,12 @@ func TestTirelessBot(t *testing.T) {
 		ev := fmt.Sprintf("$%d", i)
 		d.text(ev, "@chatty:here", fmt.Sprintf("What a fine thought! Let me add number %d to it, dear colleague.", i), 2*time.Second)
 		d.decides()
-		if _, err := d.bot.Journal.TaskOf(t.Context(), d.id, ev); err == nil {
+		if _, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, ev); err == nil {
 			tasks++
 			d.answers(ev, fmt.Sprintf("That is thought %d.", i))
 		}
 	}
-	if out, err := d.bot.Journal.Unsent(t.Context(), d.id); tasks != tirelessRounds || len(out) != 1 || err != nil {
+	if out, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id); tasks != tirelessRounds || len(out) != 1 || err != nil {
 		t.Errorf("it got %d answers, and the room %d sentences (%v)", tasks, len(out), err)
 	}
 	d.text("$short", "@chatty:here", "go on", time.Second)

@@ -9,7 +9,7 @@ import (
 
 // resumeWaiting resumes waiting for answers to the questions that were open before the restart.
 func (b *Bot) resumeWaiting(ctx context.Context) error {
-	tasks, err := b.Journal.Waiting(ctx)
+	tasks, err := b.Journal.Tasks.Waiting(ctx)
 	if err != nil {
 		return fmt.Errorf("list waiting tasks: %w", err)
 	}

@@ -97,7 +97,7 @@ func TestFilesBeforeMentionInGroup(t *testing.T) {
 	d.text("$10", "@ann:here", "@bot:here what is the time?", 10*time.Second)
 	d.decides()
 	for asked, want := range map[string][]string{"$1": {"$2"}, "$6": {"$3", "$5"}, "$8": nil, "$10": nil} {
-		rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, asked)
+		rec, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, asked)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 		}
 		return nil
 	}
-	_, err = r.bot.Journal.PendingType(ctx, successor, event.TypeInvite)
+	_, err = r.bot.Journal.Events.PendingType(ctx, successor, event.TypeInvite)
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
@@ -120,7 +120,7 @@ func (r *room) exposedBy(ctx context.Context, other string) (bool, error) {
 // tellPlain tells the room and the owners that the bot does not follow a tombstone to a room that is not encrypted.
 func (r *room) tellPlain(ctx context.Context, tombstone state.Event) error {
 	txn := task.KeyOf(tombstone.Room, tombstone.ID) + "-plain"
-	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
 	r.bot.note("⚠️ Room " + text.Code(r.id) + " is encrypted, and was replaced by " + text.Code(tombstone.Body.Successor) + ", which is not. I stay in the old one.")
@@ -222,7 +222,7 @@ func (r *room) tellStaying(successor string, why error) {
 // tombstone, and the owners, once a day. In the room it may no longer be allowed to.
 func (r *room) tellUninvited(ctx context.Context, tombstone state.Event) error {
 	txn := task.KeyOf(tombstone.Room, tombstone.ID) + "-uninvited"
-	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
 	out := r.notice(state.KindUpgrade, txn, "⚠️ This room was replaced, and I am not allowed into the new one. Invite me there, and I bring workspace and history along.")

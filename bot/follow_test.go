@@ -113,7 +113,7 @@ func (d *deciding) replaced(id, successor string) {
 	if err := in.settle(d.t.Context()); err != nil {
 		d.t.Fatal(err)
 	}
-	if _, err := d.bot.Journal.Commit(d.t.Context(), "", in.rows); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(d.t.Context(), "", in.rows); err != nil {
 		d.t.Fatal(err)
 	}
 	d.decides()
@@ -146,7 +146,7 @@ func (d *deciding) in(room string) *deciding { return &deciding{d.bot.room(room)
 // pending returns the IDs of the room's pending events.
 func (d *deciding) pending() (ids string) {
 	d.t.Helper()
-	rows, err := d.bot.Journal.Pending(d.t.Context(), d.id, 0, 9)
+	rows, err := d.bot.Journal.Events.Pending(d.t.Context(), d.id, 0, 9)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) er
 		if r.firstRefusal(row.Relation) {
 			b.log.Info().Str("room", r.id).Str("what", string(row.Relation)).Msg("not allowed here: going on without it")
 		}
-		return b.Journal.MarkRefused(ctx, row.Txn, why.Error())
+		return b.Journal.Messages.MarkRefused(ctx, row.Txn, why.Error())
 	}
 	may, err := b.account.MaySend(ctx, r.id, event.TypeMessage)
 	if err != nil {
@@ -57,10 +57,10 @@ func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) er
 	if may {
 		return why // the homeserver contradicts itself
 	}
-	if been, err := b.Journal.BeenIn(ctx, r.id); err != nil || !been {
+	if been, err := b.Journal.Events.BeenIn(ctx, r.id); err != nil || !been {
 		return errors.Join(err, why) // the successor of another room, which the bot is not in yet
 	}
-	rows, err := b.Journal.Unsent(ctx, r.id) // read before leaving: messages queued after a new invite are sent
+	rows, err := b.Journal.Messages.Unsent(ctx, r.id) // read before leaving: messages queued after a new invite are sent
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) er
 		return err
 	}
 	for _, one := range rows {
-		if err := b.Journal.MarkRefused(ctx, one.Txn, "not allowed to speak in the room: "+why.Error()); err != nil {
+		if err := b.Journal.Messages.MarkRefused(ctx, one.Txn, "not allowed to speak in the room: "+why.Error()); err != nil {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func (r *room) fillGaps() {
 	ctx := r.bot.ctx
 	again, failed := retry.New(time.Second, 5*time.Minute), 0
 	for ctx.Err() == nil {
-		g, err := r.bot.Journal.Gap(ctx, r.id)
+		g, err := r.bot.Journal.Gaps.Get(ctx, r.id)
 		if errors.Is(err, state.ErrNotFound) {
 			return
 		}
@@ -83,7 +83,7 @@ func (r *room) fillPage(ctx context.Context, g state.Gap, again bool) error {
 	if page.Short {
 		told = append(told, r.unread(page))
 	}
-	fresh, closed, err := b.Journal.CommitPage(ctx, page.Gap, in.rows, page.Last, told...)
+	fresh, closed, err := b.Journal.Gaps.CommitPage(ctx, page.Gap, in.rows, page.Last, told...)
 	if errors.Is(err, state.ErrNotFound) {
 		in.drop(ctx)
 		return nil // replaced, or the bot has left the room
@@ -133,7 +133,7 @@ func (r *room) endGap(ctx context.Context, g state.Gap, err error) error {
 		return err
 	}
 	r.bot.log.Warn().Err(err).Str("room", r.id).Msg("gap in the timeline closed: the homeserver does not have its events")
-	if _, _, err := r.bot.Journal.CommitPage(ctx, g, nil, true); err != nil && !errors.Is(err, state.ErrNotFound) {
+	if _, _, err := r.bot.Journal.Gaps.CommitPage(ctx, g, nil, true); err != nil && !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
 	r.gapClosed()

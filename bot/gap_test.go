@@ -71,7 +71,7 @@ func TestFloodInGap(t *testing.T) {
 	before, most, pages := live(), int64(0), 0
 	server := httptest.NewServer(flood{t, func(page int) {
 		pages++
-		if g, err := d.bot.Journal.Gap(t.Context(), d.id); err != nil || g.Pages != page || g.Next != g.Low+int64(state.MaxGap-1-page*floodPage) {
+		if g, err := d.bot.Journal.Gaps.Get(t.Context(), d.id); err != nil || g.Pages != page || g.Next != g.Low+int64(state.MaxGap-1-page*floodPage) {
 			t.Errorf("page %d is requested, and %+v is stored, %v", page, g, err)
 		}
 		most = max(most, live()-before)
@@ -82,7 +82,7 @@ func TestFloodInGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.bot.account, d.bot.timeline = account, timeline.New(d.bot.Journal, account)
-	if _, err := d.bot.Journal.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: d.id, Token: "0", Encrypted: state.EncryptedNever}}}); err != nil {
+	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: d.id, Token: "0", Encrypted: state.EncryptedNever}}}); err != nil {
 		t.Fatal(err)
 	}
 	d.fillGaps()
@@ -92,7 +92,7 @@ func TestFloodInGap(t *testing.T) {
 	if most > 2*floodPage*floodEvent {
 		t.Errorf("%d MB are held between two pages of %d MB", most>>20, floodPage*floodEvent>>20)
 	}
-	newest, err := d.bot.Journal.Event(t.Context(), d.id, fmt.Sprintf("$%d", floodPages*floodPage))
+	newest, err := d.bot.Journal.Events.Get(t.Context(), d.id, fmt.Sprintf("$%d", floodPages*floodPage))
 	if err != nil || newest.Body.Message == nil || !strings.HasPrefix(newest.Body.Message.Body, "wisdom ") {
 		t.Errorf("what an owner says is stored as %.200v, %v", newest.Body, err)
 	}
@@ -129,10 +129,10 @@ func TestLongGap(t *testing.T) {
 	}
 	defer account.Close()
 	d.bot.account, d.bot.timeline = account, timeline.New(d.bot.Parts.Journal, account)
-	if _, err := d.bot.Journal.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t0", Encrypted: state.EncryptedNever}}}); err != nil {
+	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t0", Encrypted: state.EncryptedNever}}}); err != nil {
 		t.Fatal(err)
 	}
-	g, err := d.bot.Journal.Gap(t.Context(), d.id)
+	g, err := d.bot.Journal.Gaps.Get(t.Context(), d.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestLongGap(t *testing.T) {
 		t.Errorf("%d pages, %s", pages, log.String())
 	}
 	for range 2 {
-		unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
+		unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 		if err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, "nothing before 14 November 2023, 18:53 UTC. If you sent me something earlier, send it again.") {
 			t.Errorf("the room is told %+v, %v", unsent, err)
 		}

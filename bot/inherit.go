@@ -14,7 +14,7 @@ const orphanTime = 2 * time.Second
 
 // noteInherited notes which messages the process before this one may have been sending when it ended.
 func (b *Bot) noteInherited(ctx context.Context) error {
-	last, err := b.Journal.LastMessageSeq(ctx)
+	last, err := b.Journal.Messages.LastSeq(ctx)
 	b.inherited.Store(last)
 	return err
 }

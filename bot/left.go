@@ -36,7 +36,7 @@ func (r *room) stopAll(ctx context.Context, row state.Event) error {
 			return err
 		}
 	}
-	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
+	queued, err := r.bot.Journal.Tasks.In(ctx, r.id, state.TaskQueued)
 	if err != nil {
 		return err
 	}

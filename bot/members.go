@@ -68,7 +68,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 // doJoined tells a room, once, that a mention is needed from now on: a third person has joined.
 func (r *room) doJoined(ctx context.Context, row state.Event) error {
 	txn := task.Hash(r.id) + "-group"
-	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return errors.Join(err, r.finish(ctx, row))
 	}
 	alone, err := r.bot.isAlone(ctx, r.id)
@@ -179,10 +179,10 @@ func (r *room) forget(ctx context.Context, seq int64) error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	r.tombstone = nil
-	if err := r.bot.Journal.FinishEvents(ctx, r.id, seq); err != nil {
+	if err := r.bot.Journal.Events.FinishUpTo(ctx, r.id, seq); err != nil {
 		return fmt.Errorf("finish earlier events: %w", err)
 	}
-	if err := r.bot.Journal.FinishTasks(ctx, r.id, seq); err != nil {
+	if err := r.bot.Journal.Tasks.FinishUpTo(ctx, r.id, seq); err != nil {
 		return fmt.Errorf("finish earlier tasks: %w", err)
 	}
 	return nil

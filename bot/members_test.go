@@ -90,14 +90,14 @@ func TestRefusedInvitation(t *testing.T) {
 	no := slices.Repeat([]string{"403 M_FORBIDDEN"}, 9)
 	d.refusing(map[string][]string{"POST /join": no, "POST /leave": no})
 	row := syntheticEvent(d.id, event.TypeInvite, "@ann:here", "s1", event.Body{Member: &event.Member{Membership: "invite"}})
-	if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{row}); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{row}); err != nil {
 		t.Fatal(err)
 	}
 	tries := 1
 	for ; d.doInvite(t.Context(), row) != nil && tries < 9; tries++ {
 		d.refusedBefore()
 	}
-	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 || tries != 3 {
+	if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 || tries != 3 {
 		t.Errorf("%d tries, want 3; %d are left, %v", tries, len(left), err)
 	}
 }
@@ -130,7 +130,7 @@ func TestRefusedOnce(t *testing.T) {
 				sender = "@eve:there"
 			}
 			row := syntheticEvent(d.id, event.TypeInvite, sender, "s1", event.Body{Member: &event.Member{Membership: "invite", IsDirect: c.direct != ""}})
-			if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{row}); err != nil {
+			if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{row}); err != nil {
 				t.Fatal(err)
 			}
 			tries := 1
@@ -139,7 +139,7 @@ func TestRefusedOnce(t *testing.T) {
 					d.refusedBefore()
 				}
 			}
-			if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
+			if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
 				t.Errorf("the invitation is not finished: %v", err)
 			}
 			if got := d.bot.direct.User(d.id); tries != c.tries || got != c.direct {

@@ -32,7 +32,7 @@ func (r *room) doMemory(ctx context.Context, row state.Event, text string) error
 	if told := r.tell(ctx, row, answer); told != nil || !forgets || err != nil {
 		return told // an error if the bot is stopping
 	}
-	_, err = r.bot.Journal.Redact(ctx, r.id, row.ID, r.id) // the command has the text, too
+	_, err = r.bot.Journal.Removal.Redact(ctx, r.id, row.ID, r.id) // the command has the text, too
 	return err
 }
 
@@ -81,7 +81,7 @@ func (r *room) undo(ctx context.Context, row state.Event, key string, told state
 // relearn puts what a message says now in the place of what it said, wherever the room has it, if its sender has edited it.
 // A command that was carried out stays as it was. After an upgrade, the memory is in the successor.
 func (r *room) relearn(ctx context.Context, row state.Event) {
-	one, err := r.bot.Journal.Event(ctx, r.id, row.Relation().EventID)
+	one, err := r.bot.Journal.Events.Get(ctx, r.id, row.Relation().EventID)
 	first, _ := one.Message()
 	c, _, command := parseCommand(first.Words())
 	if err != nil || one.Sender != row.Sender || command && task.Spoken("!"+c.name) != "" {

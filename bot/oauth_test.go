@@ -146,7 +146,7 @@ func TestOAuth(t *testing.T) {
 	for end := time.Now().Add(30 * time.Second); ; {
 		var missing []string
 		for n, id := range slices.Concat(heard, clear) {
-			if row, err := journal.Event(ctx, room, id); err != nil || n < len(heard) && !row.IsDecrypted() {
+			if row, err := journal.Events.Get(ctx, room, id); err != nil || n < len(heard) && !row.IsDecrypted() {
 				missing = append(missing, fmt.Sprint(n, err, row.Encryption))
 			}
 		}

@@ -37,7 +37,7 @@ func (o *outbox) drain() {
 	b := o.room.bot
 	ctx := b.ctx
 	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
-		row, err := b.Journal.NextMessage(ctx, o.room.id)
+		row, err := b.Journal.Messages.Next(ctx, o.room.id)
 		if errors.Is(err, state.ErrNotFound) {
 			return
 		}
@@ -104,7 +104,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		return err
 	}
 	if !ok {
-		return b.Journal.MarkRefused(ctx, row.Txn, "its original was not sent")
+		return b.Journal.Messages.MarkRefused(ctx, row.Txn, "its original was not sent")
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -138,7 +138,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		return o.forbidden(ctx, row, err) // Dendrite says something else if it does not have the room
 	}
 	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected a reaction or a redaction")
-	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
+	return b.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 }
 
 // resolve returns the row with the event of the message that it is about. If that message was never sent, a reply
@@ -147,7 +147,7 @@ func (o *outbox) resolve(ctx context.Context, row state.Message) (resolved state
 	if row.About == "" {
 		return row, true, nil
 	}
-	original, err := o.room.bot.Journal.Message(ctx, row.About)
+	original, err := o.room.bot.Journal.Messages.Get(ctx, row.About)
 	switch {
 	case err != nil && !errors.Is(err, state.ErrNotFound):
 		return row, false, err
@@ -177,7 +177,7 @@ func (o *outbox) goesOn(ctx context.Context, row state.Message) bool {
 
 // moving reports whether a tombstone of the room is pending.
 func (r *room) moving(ctx context.Context) bool {
-	_, err := r.bot.Journal.PendingType(ctx, r.id, event.TypeTombstone)
+	_, err := r.bot.Journal.Events.PendingType(ctx, r.id, event.TypeTombstone)
 	return err == nil
 }
 
@@ -194,7 +194,7 @@ func crashAfter(m state.Message, point string) {
 // noteAnswered records a message of this account that is not in the journal, if it
 // finished an event: a result, or a reply by tell. That happens only after the state
 // directory was restored from a backup. Events since the backup arrive again, and those
-// that were handled must not be handled twice: see [state.Journal.Answered].
+// that were handled must not be handled twice: see [state.Messages.Answered].
 func (b *Bot) noteAnswered(ctx context.Context, e event.Event) error {
 	key, kind, _ := state.KindOfTxn(e.Transaction)
 	if e.Relation().RelType == "m.replace" { // an edit of a notice
@@ -205,7 +205,7 @@ func (b *Bot) noteAnswered(ctx context.Context, e event.Event) error {
 	default:
 		return nil
 	}
-	if err := b.Journal.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Event: e.ID, Status: state.Sent}); err != nil {
+	if err := b.Journal.Messages.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Event: e.ID, Status: state.Sent}); err != nil {
 		return err
 	}
 	if kind == state.KindReply {

@@ -47,7 +47,7 @@ func TestInheritedMessage(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
-	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "done")); err != nil {
+	if err := d.bot.Journal.Messages.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "done")); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.bot.noteInherited(t.Context()); err != nil {
@@ -67,19 +67,19 @@ func TestInheritedMessage(t *testing.T) {
 			if log := log.String(); log != "" {
 				t.Errorf("it was sent again: %s", log) // there is no homeserver
 			}
-			if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "1-f0", "done")); err != nil {
+			if err := d.bot.Journal.Messages.Queue(t.Context(), d.out(state.KindFinal, "1-f0", "done")); err != nil {
 				t.Fatal(err)
 			}
 			soon, cancel := context.WithTimeout(t.Context(), orphanTime/4)
 			defer cancel()
-			if row, err := d.bot.Journal.NextMessage(t.Context(), d.id); err != nil || (&outbox{room: d.room}).awaitInherited(soon, row) {
+			if row, err := d.bot.Journal.Messages.Next(t.Context(), d.id); err != nil || (&outbox{room: d.room}).awaitInherited(soon, row) {
 				t.Errorf("a new message waits, or %v", err)
 			}
 			return
 		case <-time.After(orphanTime / 8):
 		}
 		if time.Since(begun) > orphanTime*5/4 {
-			if err := d.bot.Journal.MarkSent(t.Context(), "0-f0", "$echo"); err != nil {
+			if err := d.bot.Journal.Messages.MarkSent(t.Context(), "0-f0", "$echo"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -44,10 +44,10 @@ func (r *room) overdue(ctx context.Context) {
 		return
 	}
 	r.drain(r.undecided())
-	if gap, err := r.bot.Journal.HasGap(ctx, r.id); err != nil || gap {
+	if gap, err := r.bot.Journal.Gaps.Exists(ctx, r.id); err != nil || gap {
 		return // an answer may be missing: checked again in a minute
 	}
-	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	tasks, err := r.bot.Journal.Tasks.WaitingIn(ctx, r.id)
 	if err == nil && slices.ContainsFunc(tasks, r.env.Unasked) {
 		err = r.askAgain(ctx)
 	}
@@ -89,7 +89,7 @@ func (b *Bot) pinEchoed(ctx context.Context, txn string) {
 	if b.waits.Total() == 0 {
 		return
 	}
-	m, err := b.Journal.Message(ctx, txn)
+	m, err := b.Journal.Messages.Get(ctx, txn)
 	if err != nil || m.Kind != state.KindQuestion {
 		return
 	}

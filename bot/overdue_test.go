@@ -13,16 +13,16 @@ func TestQuestionWaitsForGap(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "paint the shed", 0)
 	d.decides()
-	asking, err := d.bot.Journal.NextTask(t.Context(), d.id)
+	asking, err := d.bot.Journal.Tasks.Next(t.Context(), d.id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asking.Question, asking.QuestionRoom, asking.QuestionEvent, asking.QuestionDeadline = "Which colour?", d.id, "$q", time.Now().Add(-time.Minute)
-	if err := d.bot.Journal.Wait(t.Context(), asking, nil); err != nil {
+	if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 		t.Fatal(err)
 	}
 	d.bot.waits.Set(asking.Key, task.Wait{Room: d.id, Asker: "@ann:here", Due: asking.QuestionDeadline, Pinned: true})
-	if _, err := d.bot.Journal.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: d.id, Token: "p", Encrypted: state.EncryptedNever}}}); err != nil {
+	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: d.id, Token: "p", Encrypted: state.EncryptedNever}}}); err != nil {
 		t.Fatal(err)
 	}
 	check := func() state.TaskState {
@@ -35,7 +35,7 @@ func TestQuestionWaitsForGap(t *testing.T) {
 			d.bot.synced.Open()
 			select {
 			case <-done:
-				rec, err := d.bot.Journal.Task(t.Context(), asking.Key)
+				rec, err := d.bot.Journal.Tasks.Get(t.Context(), asking.Key)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -47,11 +47,11 @@ func TestQuestionWaitsForGap(t *testing.T) {
 	if got := check(); got != state.TaskWaiting {
 		t.Errorf("with a gap the task is %s", got)
 	}
-	g, err := d.bot.Journal.Gap(t.Context(), d.id)
+	g, err := d.bot.Journal.Gaps.Get(t.Context(), d.id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.bot.Journal.CommitPage(t.Context(), g, nil, true); err != nil {
+	if _, _, err := d.bot.Journal.Gaps.CommitPage(t.Context(), g, nil, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := check(); got != state.TaskAnswered {

@@ -73,14 +73,14 @@ func (r *room) isAhead(ctx context.Context) (bool, error) {
 	if before == "" {
 		return false, nil
 	}
-	if _, err := r.bot.Journal.NextTask(ctx, r.id); err != nil {
+	if _, err := r.bot.Journal.Tasks.Next(ctx, r.id); err != nil {
 		if errors.Is(err, state.ErrNotFound) {
 			err = nil
 		}
 		return true, err
 	}
 	txn := task.Hash(r.id+"\x00"+before) + "-ahead"
-	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return true, err
 	}
 	m := r.notice(state.KindUpgrade, txn, "⏳ I start as soon as the tasks in the previous room are finished and its workspace is here.")

@@ -25,7 +25,7 @@ func TestTasksWaitForPredecessor(t *testing.T) {
 				t.Errorf("the new room names %s: its task waits: %v", before, !waits)
 			}
 		}
-		told, err := d.bot.Journal.Unsent(t.Context(), theHouse)
+		told, err := d.bot.Journal.Messages.Unsent(t.Context(), theHouse)
 		var notices int
 		for _, m := range told {
 			if m.Kind == state.KindUpgrade {
@@ -38,11 +38,11 @@ func TestTasksWaitForPredecessor(t *testing.T) {
 		if !d.works(d.room) {
 			t.Error("the old room does not finish its task")
 		}
-		first, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+		first, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.bot.Journal.FinishTask(t.Context(), first.Key); err != nil {
+		if err := d.bot.Journal.Tasks.Finish(t.Context(), first.Key); err != nil {
 			t.Fatal(err)
 		}
 		d.works(d.room)
@@ -77,7 +77,7 @@ func TestInviteToSuccessor(t *testing.T) {
 			}
 			next := d.in(theHouse)
 			invite := syntheticEvent(theHouse, event.TypeInvite, c.sender, "s1", event.Body{Member: &event.Member{Membership: "invite"}})
-			if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{invite}); err != nil {
+			if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{invite}); err != nil {
 				t.Fatal(err)
 			}
 			next.decides()

@@ -70,7 +70,7 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	}
 	r := b.room(s.Room)
 	t := r.env.Task(rec)
-	if err := b.Journal.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Voice().Arrival())...); err != nil {
+	if err := b.Journal.Tasks.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Voice().Arrival())...); err != nil {
 		return nil, fmt.Errorf("store submission: %w", err)
 	}
 	r.env.ProjectSoon(ctx, rec.Key)
@@ -124,7 +124,7 @@ func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	rec, err := b.Journal.TaskByExecution(ctx, id)
+	rec, err := b.Journal.Tasks.ByExecution(ctx, id)
 	if errors.Is(err, state.ErrNotFound) { // finished long ago and purged from the journal
 		var e execution.Execution
 		if err := json.Unmarshal(raw, &e); err != nil {
@@ -177,7 +177,7 @@ func (b *Bot) Alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	since := time.Since(b.worked.Last())
-	if _, err := b.Journal.NextBatch(ctx); err != nil && (since > maxSilence || !errors.Is(err, context.DeadlineExceeded)) {
+	if _, err := b.Journal.Events.NextBatch(ctx); err != nil && (since > maxSilence || !errors.Is(err, context.DeadlineExceeded)) {
 		return fmt.Errorf("read journal: %w", err)
 	}
 	if since > maxSilence && !b.Waiting() {
@@ -189,7 +189,7 @@ func (b *Bot) Alive(ctx context.Context) error {
 // Health checks the homeserver's answers and the journal.
 func (b *Bot) Health(ctx context.Context) Health {
 	h := Health{Synced: b.synced.Last()}
-	if _, err := b.Journal.NextBatch(ctx); err != nil {
+	if _, err := b.Journal.Events.NextBatch(ctx); err != nil {
 		h.Err = errors.New("cannot read the journal")
 	} else if h.Synced.IsZero() {
 		h.Err = errors.New("no sync has succeeded yet")

@@ -20,7 +20,7 @@ func (d *deciding) proves(id, content string, how event.Encryption) {
 	raw := fmt.Sprintf(`{"event_id":%q,"type":"m.room.message","sender":"@ann:here","origin_server_ts":%d,"content":%s}`, id, d.at.UnixMilli(), content)
 	row := state.Event{Event: d.bot.understood(decoded(d.t, raw)), Status: state.Pending}
 	row.Room, row.Encryption = d.id, how
-	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)
 	}
 	d.decides()
@@ -29,7 +29,7 @@ func (d *deciding) proves(id, content string, how event.Encryption) {
 // said returns what the room is told about an event.
 func (d *deciding) said(id string) string {
 	d.t.Helper()
-	told, err := d.bot.Journal.Message(d.t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: id}}))
+	told, err := d.bot.Journal.Messages.Get(d.t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: id}}))
 	if err != nil {
 		return ""
 	}
@@ -101,7 +101,7 @@ func (d *deciding) asksFor(held string) (rec state.Task, code string) {
 	rec = d.asksIn("$1", "Continue?\n\n1. Yes, use up to 10 more today\n2. No, stop here", held)
 	if held == "" {
 		rec.Budget = 1
-		if err := d.bot.Journal.Wait(d.t.Context(), rec, nil); err != nil {
+		if err := d.bot.Journal.Tasks.Wait(d.t.Context(), rec, nil); err != nil {
 			d.t.Fatal(err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestApprovalNamesItsQuestion(t *testing.T) {
 				words := strings.NewReplacer("CODE", code, "WRONG", wrong).Replace(body)
 				content := map[string]string{"reply": replyOf(words, "$q"), "answer": textOf("!answer " + words), "mention": textOf("@bot:here " + words)}[how]
 				d.proves("$2", content, event.Decrypted)
-				got, err := d.bot.Journal.Task(t.Context(), rec.Key)
+				got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -152,7 +152,7 @@ func TestAlmostYes(t *testing.T) {
 		d := newDeciding(t, everything)
 		rec, _ := d.asksFor("git push")
 		d.proves("$2", replyOf(body, "$q"), event.Unencrypted)
-		got, err := d.bot.Journal.Task(t.Context(), rec.Key)
+		got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestApprovalByCode(t *testing.T) {
 	d := newDeciding(t, everything)
 	rec, code := d.asksFor("git push")
 	d.proves("$2", textOf("yes "+code), event.Decrypted)
-	if got, err := d.bot.Journal.Task(t.Context(), rec.Key); err != nil || len(got.Answers) != 1 || got.Answers[0].Answer != "yes" {
+	if got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key); err != nil || len(got.Answers) != 1 || got.Answers[0].Answer != "yes" {
 		t.Errorf("%+v, %v", got.Answers, err)
 	}
 	for _, how := range []event.Encryption{event.Unencrypted, event.Verified} {
@@ -180,7 +180,7 @@ func TestApprovalByCode(t *testing.T) {
 		d.proves("$2", replyOf("no", "$q"), how)
 		d.proves("$3", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"yes `+code+`"},"m.relates_to":{"rel_type":"m.replace","event_id":"$2"}}`, how)
 		d.proves("$4", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"yes"},"m.relates_to":{"rel_type":"m.replace","event_id":"$2"}}`, how)
-		if got, err := d.bot.Journal.Task(t.Context(), rec.Key); err != nil || got.Answers[0].Answer != "no" || !strings.Contains(d.said("$4"), "edit") {
+		if got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key); err != nil || got.Answers[0].Answer != "no" || !strings.Contains(d.said("$4"), "edit") {
 			t.Errorf("%q: %+v, %v; told %q", how, got.Answers, err, d.said("$4"))
 		}
 	}
@@ -224,7 +224,7 @@ func TestApprovalsProve(t *testing.T) {
 				code = "yes"
 			}
 			d.proves("$2", replyOf(code, "$q"), c.how)
-			got, err := d.bot.Journal.Task(t.Context(), rec.Key)
+			got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestApprovalsProve(t *testing.T) {
 				t.Errorf("%q %+v: answers %+v, told %q", held, c, got.Answers, d.said("$2"))
 			}
 			d.proves("$3", replyOf("no", "$q"), event.Verified)
-			if got, err = d.bot.Journal.Task(t.Context(), rec.Key); err != nil || len(got.Answers) != 1 || c.approves != task.IsYes(got.Answers[0].Answer) {
+			if got, err = d.bot.Journal.Tasks.Get(t.Context(), rec.Key); err != nil || len(got.Answers) != 1 || c.approves != task.IsYes(got.Answers[0].Answer) {
 				t.Errorf("%q %+v: after a no: %+v, %v", held, c, got.Answers, err)
 			}
 		}
@@ -248,7 +248,7 @@ func TestAllProve(t *testing.T) {
 		quiet.proves(id, content, event.Unencrypted)
 	}
 	quiet.proves("$c", `{"msgtype":"m.text","body":"!stop","m.new_content":{"msgtype":"m.text","body":"@bot:here do evil","m.mentions":{"user_ids":["@bot:here"]}},"m.relates_to":{"rel_type":"m.replace","event_id":"$a"}}`, event.Unencrypted)
-	if out, err := quiet.bot.Journal.Unsent(t.Context(), quiet.id); len(out) > 0 || len(quiet.line()) > 0 || err != nil {
+	if out, err := quiet.bot.Journal.Messages.Unsent(t.Context(), quiet.id); len(out) > 0 || len(quiet.line()) > 0 || err != nil {
 		t.Errorf("what is not for the bot: %+v, %q, %v", out, quiet.line(), err)
 	}
 	d := newDeciding(t, everything)
@@ -273,11 +273,11 @@ func TestAllProve(t *testing.T) {
 	d.proves("$g", replyOf("staging", "$q"), event.Unencrypted)
 	d.proves("$h", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"other words"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, event.Unencrypted)
 	d.proves("$s", `{"msgtype":"m.text","body":"!stop","m.new_content":{"msgtype":"m.text","body":"do evil"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, event.Unencrypted)
-	if got, err := d.bot.Journal.Task(t.Context(), rec.Key); err != nil || got.State != state.TaskWaiting || got.Text != "deploy it" {
+	if got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key); err != nil || got.State != state.TaskWaiting || got.Text != "deploy it" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	d.proves("$i", textOf("!stop"), event.Unencrypted)
-	if got, err := d.bot.Journal.Task(t.Context(), rec.Key); err != nil || got.StopBy == "" {
+	if got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key); err != nil || got.StopBy == "" {
 		t.Errorf("not stopped: %+v, %v", got, err)
 	}
 }

@@ -39,7 +39,7 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 	if row.Seq == 0 { // older than the journal
 		return q, nil
 	}
-	before, err := r.bot.Journal.Before(ctx, room, row.Seq, quoteWindow)
+	before, err := r.bot.Journal.Events.Before(ctx, room, row.Seq, quoteWindow)
 	if err != nil {
 		return nil, fmt.Errorf("read earlier messages: %w", err)
 	}
@@ -63,7 +63,7 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 
 // newest returns what a message says after its sender's newest edit.
 func (r taskRoom) newest(ctx context.Context, row state.Event, said workspace.Message) (workspace.Message, error) {
-	edit, err := r.bot.Journal.LastEdit(ctx, row.Room, row.ID, row.Sender)
+	edit, err := r.bot.Journal.Events.LastEdit(ctx, row.Room, row.ID, row.Sender)
 	if err == nil {
 		edit, err = r.bot.decrypted(ctx, edit)
 	}

@@ -62,12 +62,12 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 
 // openModels lets the runs that outlived the bot use the model.
 func (b *Bot) openModels(ctx context.Context) error {
-	rooms, err := b.Journal.UnfinishedRooms(ctx)
+	rooms, err := b.Journal.Events.UnfinishedRooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list unfinished rooms: %w", err)
 	}
 	for _, name := range rooms {
-		tasks, err := b.Journal.Tasks(ctx, name, state.TaskRunning)
+		tasks, err := b.Journal.Tasks.In(ctx, name, state.TaskRunning)
 		if err != nil {
 			return fmt.Errorf("list running tasks: %w", err)
 		}

@@ -57,7 +57,7 @@ func (r *room) attempt(ctx context.Context, eventID string, do func() error, giv
 		return err
 	}
 	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Bytes("stack", panicked.stack).Msg("panic while handling an event")
-	n, counted := r.bot.Journal.CountAttempt(ctx, r.id, eventID)
+	n, counted := r.bot.Journal.Events.CountAttempt(ctx, r.id, eventID)
 	if counted != nil && !errors.Is(counted, state.ErrNotFound) {
 		return counted
 	}

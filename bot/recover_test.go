@@ -39,7 +39,7 @@ func TestPanicOfAnEvent(t *testing.T) {
 		}
 		_ = do() // drain tries again what fails
 	}
-	unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
+	unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 	if err != nil || tried != maxPanics || len(unsent) != 2 {
 		t.Fatalf("tried %d times, %d messages, %v", tried, len(unsent), err)
 	}
@@ -66,11 +66,11 @@ func TestPanicOfATask(t *testing.T) {
 			t.Fatalf("attempt %d: %v", i, err)
 		}
 	}
-	first, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+	first, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$1")
 	if err != nil || first.State != state.TaskDone {
 		t.Errorf("the first task is %s, %v", first.State, err)
 	}
-	if next, err := d.bot.Journal.NextTask(t.Context(), d.id); err != nil || next.Event != "$2" {
+	if next, err := d.bot.Journal.Tasks.Next(t.Context(), d.id); err != nil || next.Event != "$2" {
 		t.Errorf("next is %s, %v", next.Event, err)
 	}
 }
@@ -81,14 +81,14 @@ func TestPanicOfAMessage(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log, d.bot.account = zerolog.New(&log), nil
-	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "secret words")); err != nil {
+	if err := d.bot.Journal.Messages.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "secret words")); err != nil {
 		t.Fatal(err)
 	}
 	d.outbox.drain()
-	if unsent, err := d.bot.Journal.Unsent(t.Context(), d.id); err != nil || len(unsent) != 0 {
+	if unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id); err != nil || len(unsent) != 0 {
 		t.Errorf("%d messages are still to be sent, %v", len(unsent), err)
 	}
-	instead, err := d.bot.Journal.Message(t.Context(), "0-f0-s")
+	instead, err := d.bot.Journal.Messages.Get(t.Context(), "0-f0-s")
 	if err != nil || !strings.Contains(instead.Body, "an internal error stops it") {
 		t.Errorf("in its place: %s, %v", instead.Body, err)
 	}
@@ -105,15 +105,15 @@ func TestPanicOfSync(t *testing.T) {
 	d.bot.log = zerolog.New(&log)
 	d.text("$1", "@ann:here", "paint the shed", 0)
 	d.decides()
-	asking, err := d.bot.Journal.NextTask(t.Context(), d.id)
+	asking, err := d.bot.Journal.Tasks.Next(t.Context(), d.id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asking.Question, asking.QuestionRoom, asking.QuestionEvent = "Which colour?", d.id, "$q"
-	if err := d.bot.Journal.Wait(t.Context(), asking, nil); err != nil {
+	if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$2", "s")}); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$2", "s")}); err != nil {
 		t.Fatal(err)
 	}
 	said := event.Event{Room: d.id, ID: "$3", Sender: "@ann:here", Type: event.TypeMessage}
@@ -147,10 +147,10 @@ func TestPanicOfSync(t *testing.T) {
 	d.bot.work.Wait()
 
 	d.bot.policy = rules
-	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
+	if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
 		t.Errorf("%d events are left, %v", len(left), err)
 	}
-	if unsent, err := d.bot.Journal.Unsent(t.Context(), d.id); err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, "I could not handle this message") {
+	if unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id); err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, "I could not handle this message") {
 		t.Errorf("the room is told %+v, %v", unsent, err)
 	}
 	for _, want := range []string{"handling an event", "reading a timeline", "trimming an event", "expecting a task", "resuming a question", "working in the background"} {
@@ -182,7 +182,7 @@ func TestPanicInBackground(t *testing.T) {
 	}
 	d.bot.Updates = struct{ update.Updater }{}
 	d.selfUpdate(t.Context(), update.Order{}, state.Event{Event: event.Event{Room: d.id, ID: "$1"}})
-	if told, err := d.bot.Journal.NextMessage(t.Context(), d.id); err != nil || !strings.Contains(told.Body, "The update failed; I keep running the current release.") {
+	if told, err := d.bot.Journal.Messages.Next(t.Context(), d.id); err != nil || !strings.Contains(told.Body, "The update failed; I keep running the current release.") {
 		t.Errorf("the room is told %s, %v", told.Body, err)
 	}
 }
@@ -192,7 +192,7 @@ func TestPanicElsewhere(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
-	if _, err := d.bot.Journal.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t"}}}); err != nil {
+	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t"}}}); err != nil {
 		t.Fatal(err)
 	}
 	d.bot.timeline = nil

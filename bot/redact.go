@@ -17,7 +17,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	target := row.Redaction()
-	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
+	rec, err := r.bot.Journal.Tasks.Of(ctx, r.id, target)
 	switch {
 	case err == nil && rec.State == state.TaskQueued:
 		err = r.withdraw(ctx, rec, row.Sender)
@@ -27,7 +27,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	if err != nil {
 		return fmt.Errorf("withdraw redacted message: %w", err)
 	}
-	one, err := r.bot.Journal.Event(ctx, r.id, target)
+	one, err := r.bot.Journal.Events.Get(ctx, r.id, target)
 	if err == nil && one.Status == state.Pending && one.Undecrypted() { // not a task yet: the message's key is missing
 		err = r.finish(ctx, one)
 	}
@@ -52,7 +52,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 // unquote removes the edit of a question that shows what an event answered, if there is one.
 func (r *room) unquote(ctx context.Context, answer string) error {
 	choice := task.ChoiceTxn(r.id, answer)
-	edit, err := r.bot.Journal.Message(ctx, choice)
+	edit, err := r.bot.Journal.Messages.Get(ctx, choice)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (r *room) unquote(ctx context.Context, answer string) error {
 	if err := r.queue(ctx, state.Message{Room: r.id, Kind: state.KindRedaction, Task: edit.Task, Txn: choice + "-x", Relation: state.Redaction, About: choice}); err != nil {
 		return err
 	}
-	return r.bot.Journal.Unsay(ctx, choice)
+	return r.bot.Journal.Messages.Unsay(ctx, choice)
 }
 
 // deletedSay takes the place of what a run would have received.
@@ -75,7 +75,7 @@ func (r *room) withdrawPart(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
+	queued, err := r.bot.Journal.Tasks.In(ctx, r.id, state.TaskQueued)
 	if err != nil {
 		return err
 	}

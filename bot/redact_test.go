@@ -35,7 +35,7 @@ func TestRedactedEverywhere(t *testing.T) {
 	for _, err := range []error{
 		d.bot.Transcripts.Begin(d.env.ID, "$1", rec.Text),
 		d.bot.Transcripts.Append(d.env.ID, state.Line{Kind: state.KindUser, Event: "$3", Text: rec.Answers[0].Answer}),
-		d.bot.Store.AppendHistory(ctx, d.id, turns...), d.bot.Store.SetSession(ctx, d.id, "s1"), d.bot.Journal.FinishTask(ctx, rec.Key),
+		d.bot.Store.AppendHistory(ctx, d.id, turns...), d.bot.Store.SetSession(ctx, d.id, "s1"), d.bot.Journal.Tasks.Finish(ctx, rec.Key),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestRedactedEverywhere(t *testing.T) {
 	}
 	d.decides()
 
-	if rec, _ = d.bot.Journal.Task(ctx, rec.Key); rec.Text != state.Deleted || rec.Said[0].Text != state.Deleted || rec.Said[1].Text != "and hurry" || rec.Answers[0].Answer != state.Deleted {
+	if rec, _ = d.bot.Journal.Tasks.Get(ctx, rec.Key); rec.Text != state.Deleted || rec.Said[0].Text != state.Deleted || rec.Said[1].Text != "and hurry" || rec.Answers[0].Answer != state.Deleted {
 		t.Errorf("the task has %q, %v, %v", rec.Text, rec.Said, rec.Answers)
 	}
 	lines, _, err := d.bot.Transcripts.Load(d.env.ID)
@@ -92,7 +92,7 @@ func TestRedactedSession(t *testing.T) {
 		d.decides()
 		rec := d.running("$3")
 		rec.Session = "s1"
-		for _, err := range []error{d.env.Note(ctx, rec), d.bot.Journal.FinishTask(ctx, rec.Key), d.bot.Store.SetSession(ctx, d.id, "s1")} {
+		for _, err := range []error{d.env.Note(ctx, rec), d.bot.Journal.Tasks.Finish(ctx, rec.Key), d.bot.Store.SetSession(ctx, d.id, "s1")} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,13 +110,13 @@ func TestRedactedChoice(t *testing.T) {
 	d := newDeciding(t, everything)
 	choice := task.ChoiceTxn(d.id, "$answer")
 	row := state.Message{Txn: choice, Room: d.id, Kind: state.KindQuestionEdit, Body: "✔ ann: hunter2", Task: "t"}
-	if err := d.bot.Journal.Queue(t.Context(), row); err != nil {
+	if err := d.bot.Journal.Messages.Queue(t.Context(), row); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.unquote(t.Context(), "$answer"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := d.bot.Journal.Message(t.Context(), choice)
+	got, err := d.bot.Journal.Messages.Get(t.Context(), choice)
 	if err != nil || got.Status != state.Refused || strings.Contains(got.Body, "hunter2") {
 		t.Errorf("%+v, %v", got, err)
 	}

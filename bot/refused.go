@@ -22,7 +22,7 @@ func (o *outbox) unrelated(ctx context.Context, row state.Message, err error) er
 	}
 	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected what a message relates to")
 	if row.Relation == state.Edit {
-		return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
+		return b.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 	}
 	row.Relation, row.Thread = state.Reply, ""
 	return o.send(ctx, row)
@@ -40,7 +40,7 @@ func (o *outbox) rejected(ctx context.Context, row state.Message, err error) err
 	if kind, said := substitute(row, err); said != "" && !held {
 		sentence := row
 		sentence.Kind, sentence.Txn, sentence.Body, sentence.File, sentence.Details, sentence.Small = kind, row.Txn+instead, said, nil, "", ""
-		if err := b.Journal.Queue(ctx, sentence); err != nil {
+		if err := b.Journal.Messages.Queue(ctx, sentence); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func (o *outbox) rejected(ctx context.Context, row state.Message, err error) err
 		}
 		o.room.turn.Wake()
 	}
-	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
+	return b.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 }
 
 // isHeld reports whether a message is the newest question of a task, or a part of it, and asks about a command. Nobody may
@@ -59,7 +59,7 @@ func (o *outbox) isHeld(ctx context.Context, row state.Message) (bool, error) {
 	if row.Kind != state.KindQuestion && row.Kind != state.KindQuestionPart {
 		return false, nil
 	}
-	rec, err := o.room.bot.Journal.Task(ctx, row.Task)
+	rec, err := o.room.bot.Journal.Tasks.Get(ctx, row.Task)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	}

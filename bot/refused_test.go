@@ -14,12 +14,12 @@ func (d *deciding) waits(held string) (asking state.Task, txn string) {
 	d.t.Helper()
 	d.text("$1", "@ann:here", "paint the shed", 0)
 	d.decides()
-	asking, err := d.bot.Journal.NextTask(d.t.Context(), d.id)
+	asking, err := d.bot.Journal.Tasks.Next(d.t.Context(), d.id)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	asking.Question, asking.QuestionRoom, asking.HeldCommand = "Which colour?", d.id, held
-	if err := d.bot.Journal.Wait(d.t.Context(), asking, nil); err != nil {
+	if err := d.bot.Journal.Tasks.Wait(d.t.Context(), asking, nil); err != nil {
 		d.t.Fatal(err)
 	}
 	return asking, d.env.Task(asking).Question().Txn()
@@ -30,7 +30,7 @@ func (d *deciding) queues(asking state.Task, kind state.Kind, txn string) state.
 	d.t.Helper()
 	row := d.out(kind, txn, "Which colour?")
 	row.Task = asking.Key
-	if err := d.bot.Journal.Queue(d.t.Context(), row); err != nil {
+	if err := d.bot.Journal.Messages.Queue(d.t.Context(), row); err != nil {
 		d.t.Fatal(err)
 	}
 	return row
@@ -57,15 +57,15 @@ func TestRefusedApproval(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rec, err := d.bot.Journal.Task(t.Context(), asking.Key)
+		rec, err := d.bot.Journal.Tasks.Get(t.Context(), asking.Key)
 		if err != nil || rec.State != c.want {
 			t.Errorf("%s, %q: the task is %s, %v", c.kind, c.held, rec.State, err)
 		}
-		_, err = d.bot.Journal.Message(t.Context(), row.Txn+instead)
+		_, err = d.bot.Journal.Messages.Get(t.Context(), row.Txn+instead)
 		if substituted := err == nil; substituted != (c.want == state.TaskWaiting) {
 			t.Errorf("%s, %q: in its place: %v", c.kind, c.held, err)
 		}
-		end, err := d.bot.Journal.Message(t.Context(), asking.Key+"-f0")
+		end, err := d.bot.Journal.Messages.Get(t.Context(), asking.Key+"-f0")
 		if told := err == nil && strings.Contains(end.Body, "The command was not run."); told != (c.want == state.TaskAnswered) {
 			t.Errorf("%s, %q: the room is told %s, %v", c.kind, c.held, end.Body, err)
 		}
@@ -78,19 +78,19 @@ func TestQuestionRefused(t *testing.T) {
 	d.env.NotifyQuestion, d.env.ExecutionTimeout = true, time.Hour
 	asking, txn := d.waits("")
 	asking.QuestionDeadline = d.env.Now().Add(time.Minute)
-	if err := d.bot.Journal.Wait(t.Context(), asking, nil); err != nil {
+	if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.outbox.rejected(t.Context(), d.queues(asking, state.KindQuestion, txn), errors.New("refused")); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.bot.Journal.MarkSent(t.Context(), txn+instead, "$instead"); err != nil {
+	if err := d.bot.Journal.Messages.MarkSent(t.Context(), txn+instead, "$instead"); err != nil {
 		t.Fatal(err)
 	}
 	if ended, err := d.env.Look(t.Context(), asking.Key); ended || err != nil {
 		t.Fatal(ended, err)
 	}
-	reminder, err := d.bot.Journal.Message(t.Context(), txn+"-w")
+	reminder, err := d.bot.Journal.Messages.Get(t.Context(), txn+"-w")
 	if err != nil || reminder.About != txn+instead || !strings.Contains(reminder.Body, "Which colour?") {
 		t.Errorf("the reminder is about %q, and says %s, %v", reminder.About, reminder.Body, err)
 	}
@@ -98,7 +98,7 @@ func TestQuestionRefused(t *testing.T) {
 	d.text("$instead", "@bot:here", "I have a question", 0)
 	d.text("$answer", "@ann:here", "green", 0)
 	for id, want := range map[string]bool{"$early": false, "$answer": true} {
-		row, err := d.bot.Journal.Event(t.Context(), d.id, id)
+		row, err := d.bot.Journal.Events.Get(t.Context(), d.id, id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,7 +90,7 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 	d := &deciding{room: b.room(name), t: t}
 	pending := func() []state.Event {
 		t.Helper()
-		rows, err := journal.Pending(ctx, name, 0, 100)
+		rows, err := journal.Events.Pending(ctx, name, 0, 100)
 		must(err)
 		return rows
 	}
@@ -106,16 +106,16 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 	first, err := ann.SendClear(ctx, name, event.TypeMessage, map[string]string{"msgtype": "m.text", "body": "in clear"})
 	must(err)
 	until("the bot is in the room", func() bool {
-		_, err := journal.Event(ctx, name, first)
+		_, err := journal.Events.Get(ctx, name, first)
 		return err == nil
 	})
-	must(journal.FinishEvents(ctx, name, 1<<60)) // what belongs to the invitation
+	must(journal.Events.FinishUpTo(ctx, name, 1<<60)) // what belongs to the invitation
 
 	must(ann.HoldKeys(ctx, true))
 	said, err := ann.Say(ctx, name, "do it")
 	must(err)
 	until("the message is stored", func() bool {
-		row, err := journal.Event(ctx, name, said)
+		row, err := journal.Events.Get(ctx, name, said)
 		return err == nil && row.Encryption == event.MissingKey
 	})
 	d.decides() // it waits
@@ -124,7 +124,7 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 	later, err := ann.SendClear(ctx, name, event.TypeMessage, map[string]string{"msgtype": "m.text", "body": "in clear"})
 	must(err)
 	until("what came after the key is stored", func() bool { // to ask for the key itself would make the encryption report it
-		_, err := journal.Event(ctx, name, later)
+		_, err := journal.Events.Get(ctx, name, later)
 		return err == nil
 	})
 	d.decides()

@@ -36,7 +36,7 @@ func (r *room) inThread(ctx context.Context, row state.Event) (*state.Task, erro
 	if root == "" || r.bot.waits.Count(r.id) == 0 {
 		return nil, nil
 	}
-	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	tasks, err := r.bot.Journal.Tasks.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}

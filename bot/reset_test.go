@@ -37,12 +37,12 @@ func TestHold(t *testing.T) {
 		t.Error("a task does not run after it has started")
 	}
 	d.turn.Leave(d.turn.Current())
-	rec, err := d.bot.Journal.NextTask(t.Context(), d.id)
+	rec, err := d.bot.Journal.Tasks.Next(t.Context(), d.id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rec.Container, rec.Run = "c", "r"
-	if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+	if err := d.bot.Journal.Tasks.Claim(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 	if held() != nil {

@@ -108,7 +108,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if waits, err := r.bot.Journal.Restoring(ctx, r.id); waits || err != nil {
+	if waits, err := r.bot.Journal.Snapshots.Restoring(ctx, r.id); waits || err != nil {
 		return nil, err
 	}
 	r.turn.Lock()
@@ -143,7 +143,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 		return nil, nil
 	}
 	if next.State == state.TaskQueued && !r.allowed(next) {
-		return func() error { return r.bot.Journal.FinishTask(ctx, next.Key) }, nil
+		return func() error { return r.bot.Journal.Tasks.Finish(ctx, next.Key) }, nil
 	}
 	t := r.env.Work(ctx, next)
 	r.turn.Claim(t)
@@ -160,7 +160,7 @@ func (r *room) allowed(rec state.Task) bool {
 }
 
 func (r *room) finish(ctx context.Context, row state.Event) error {
-	if err := r.bot.Journal.Finish(ctx, r.id, row.ID); err != nil {
+	if err := r.bot.Journal.Events.Finish(ctx, r.id, row.ID); err != nil {
 		return fmt.Errorf("finish row: %w", err)
 	}
 	return nil
@@ -168,7 +168,7 @@ func (r *room) finish(ctx context.Context, row state.Event) error {
 
 // queue stores messages in the outbox and wakes its worker.
 func (r *room) queue(ctx context.Context, out ...state.Message) error {
-	if err := r.bot.Journal.Queue(ctx, out...); err != nil {
+	if err := r.bot.Journal.Messages.Queue(ctx, out...); err != nil {
 		return fmt.Errorf("queue message: %w", err)
 	}
 	r.outbox.Wake()

@@ -67,7 +67,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	if r.bot.waits.Count(r.id) == 0 || needsMention && to != policy.TheBot {
 		return route{}, nil
 	}
-	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	tasks, err := r.bot.Journal.Tasks.WaitingIn(ctx, r.id)
 	if err != nil {
 		return route{}, fmt.Errorf("read waiting tasks: %w", err)
 	}
@@ -100,7 +100,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 // any other message.
 func (r *room) related(ctx context.Context, rel event.Relation) (to route, plain bool, err error) {
 	if about := rel.ReplyTo(); about != "" {
-		told, err := r.bot.Journal.MessageOf(ctx, r.id, about)
+		told, err := r.bot.Journal.Messages.Of(ctx, r.id, about)
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return route{}, false, fmt.Errorf("look up message: %w", err)
 		}
@@ -165,7 +165,7 @@ func (r *room) askedBefore(ctx context.Context, waiting state.Task, message stat
 	sent, err := r.env.Shown(ctx, r.env.Task(waiting).Question().Txn())
 	if err == nil && sent.Event != "" {
 		var echo state.Event
-		if echo, err = r.bot.Journal.Event(ctx, r.id, sent.Event); err == nil {
+		if echo, err = r.bot.Journal.Events.Get(ctx, r.id, sent.Event); err == nil {
 			return echo.Seq < message.Seq && !writtenBefore(message.Event, echo.Event), nil
 		}
 	}
@@ -181,15 +181,15 @@ func (r *room) askedBefore(ctx context.Context, waiting state.Task, message stat
 // taskOf returns the task that the event with this ID belongs to, or nil: it asked for the
 // task or is one of our messages about it, which it then returns as told.
 func (r *room) taskOf(ctx context.Context, id string) (task *state.Task, told state.Message, err error) {
-	told, err = r.bot.Journal.MessageOf(ctx, r.id, id)
+	told, err = r.bot.Journal.Messages.Of(ctx, r.id, id)
 	var found state.Task
 	switch {
 	case err == nil && told.Task == "":
 		return nil, told, nil
 	case err == nil:
-		found, err = r.bot.Journal.Task(ctx, told.Task)
+		found, err = r.bot.Journal.Tasks.Get(ctx, told.Task)
 	case errors.Is(err, state.ErrNotFound):
-		found, err = r.bot.Journal.TaskOf(ctx, r.id, id)
+		found, err = r.bot.Journal.Tasks.Of(ctx, r.id, id)
 	default:
 		return nil, told, fmt.Errorf("look up message: %w", err)
 	}

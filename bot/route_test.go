@@ -12,11 +12,11 @@ import (
 func TestDeliveredLate(t *testing.T) {
 	d := newDeciding(t, everything)
 	asking, txn := d.waits("")
-	if err := d.bot.Journal.Wait(t.Context(), asking, nil); err != nil {
+	if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 		t.Fatal(err)
 	}
 	d.queues(asking, state.KindQuestion, txn)
-	if err := d.bot.Journal.MarkSent(t.Context(), txn, "$question"); err != nil {
+	if err := d.bot.Journal.Messages.MarkSent(t.Context(), txn, "$question"); err != nil {
 		t.Fatal(err)
 	}
 	d.text("$question", "@bot:here", "Which one?", 0)
@@ -34,7 +34,7 @@ func TestDeliveredLate(t *testing.T) {
 		d.at = asked
 		id := fmt.Sprint("$", c.sender, c.after)
 		d.text(id, c.sender, "this one", c.after)
-		row, err := d.bot.Journal.Event(t.Context(), d.id, id)
+		row, err := d.bot.Journal.Events.Get(t.Context(), d.id, id)
 		if err != nil {
 			t.Fatal(err)
 		}

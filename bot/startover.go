@@ -36,11 +36,11 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 	for name := range batch.Joined {
 		next.Closes = append(next.Closes, name)
 	}
-	unfinished, err := b.Journal.UnfinishedRooms(ctx)
+	unfinished, err := b.Journal.Events.UnfinishedRooms(ctx)
 	if err != nil {
 		return err
 	}
-	gaps, err := b.Journal.GapRooms(ctx)
+	gaps, err := b.Journal.Gaps.Rooms(ctx)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func TestInitialSyncFromCache(t *testing.T) {
 	if err := b.replaceAll(t.Context(), batch, "s0", &state.Batch{}); err != nil {
 		t.Fatal(err)
 	}
-	told, err := b.Journal.NextMessage(t.Context(), "!stays:here")
+	told, err := b.Journal.Messages.Next(t.Context(), "!stays:here")
 	if err != nil || !strings.Contains(told.Body, "lost my position") {
 		t.Errorf("the owners are told %s, %v", told.Body, err)
 	}

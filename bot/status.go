@@ -36,7 +36,7 @@ func endLists(text string) string { return listEnd.ReplaceAllString(text, "$1\n$
 // workLines returns lines about the running task, the queued tasks and the open
 // questions.
 func (r *room) workLines(ctx context.Context) ([]string, error) {
-	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	waiting, err := r.bot.Journal.Tasks.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
@@ -55,7 +55,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
-	queued, err := r.bot.Journal.CountTasks(ctx, r.id, state.TaskQueued)
+	queued, err := r.bot.Journal.Tasks.Count(ctx, r.id, state.TaskQueued)
 	if err != nil {
 		return nil, fmt.Errorf("count queued tasks: %w", err)
 	}

@@ -67,7 +67,7 @@ func (r *room) joins(ctx context.Context, row state.Event) (key string, err erro
 	if current != nil && current.Takes(row) {
 		return current.Key(), nil
 	}
-	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
+	queued, err := r.bot.Journal.Tasks.In(ctx, r.id, state.TaskQueued)
 	if err != nil {
 		return "", fmt.Errorf("read queued tasks: %w", err)
 	}
@@ -92,7 +92,7 @@ func (r *room) filesBefore(ctx context.Context, row state.Event) (files []state.
 	if r.bot.Debounce <= 0 || r.bot.policy.Room(r.id).Reply.In(r.bot.mayBeAlone(r.id)) != policy.MentionOnly {
 		return nil, nil
 	}
-	before, err := r.bot.Journal.Before(ctx, r.id, row.Seq, maxSteer)
+	before, err := r.bot.Journal.Events.Before(ctx, r.id, row.Seq, maxSteer)
 	if err != nil {
 		return nil, fmt.Errorf("read earlier messages: %w", err)
 	}
@@ -121,7 +121,7 @@ func (r *room) join(ctx context.Context, row state.Event, text string) (bool, er
 	if err != nil || key == "" { // the task has started meanwhile
 		return false, err
 	}
-	target, err := r.bot.Journal.Task(ctx, key)
+	target, err := r.bot.Journal.Tasks.Get(ctx, key)
 	if err != nil {
 		return false, fmt.Errorf("read task: %w", err)
 	}

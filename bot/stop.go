@@ -48,7 +48,7 @@ func toStop(all []candidate, user string) *candidate {
 // candidates returns the running task and the waiting ones, oldest first. The
 // caller holds r.turn.
 func (r *room) candidates(ctx context.Context) ([]candidate, error) {
-	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	waiting, err := r.bot.Journal.Tasks.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
@@ -61,7 +61,7 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	if open := first.State == state.TaskQueued || first.State == state.TaskRunning; open && (t != nil || !first.Due.At.IsZero()) {
 		all = append(all, candidate{first, true}) // else it has ended and is cleaning up
 	}
-	running, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
+	running, err := r.bot.Journal.Tasks.In(ctx, r.id, state.TaskRunning)
 	if err != nil {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
@@ -160,7 +160,7 @@ func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
 // task reports that itself once its processes have ended. The caller holds
 // r.turn.
 func (r *room) stop(ctx context.Context, key string, order state.Event) error {
-	rec, err := r.bot.Journal.Task(ctx, key)
+	rec, err := r.bot.Journal.Tasks.Get(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}

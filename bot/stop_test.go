@@ -49,17 +49,17 @@ func TestSteerRightAfterRestart(t *testing.T) {
 		d := newDeciding(t, everything)
 		d.text("$1", "@ann:here", "paint the shed", 0)
 		d.decides()
-		rec, err := d.bot.Journal.NextTask(t.Context(), d.id)
+		rec, err := d.bot.Journal.Tasks.Next(t.Context(), d.id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		begin(&rec)
-		if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+		if err := d.bot.Journal.Tasks.Claim(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
 		d.text("$2", "@ann:here", "!steer only its door", 0)
 		d.decides()
-		if rec, err = d.bot.Journal.Task(t.Context(), rec.Key); err != nil {
+		if rec, err = d.bot.Journal.Tasks.Get(t.Context(), rec.Key); err != nil {
 			t.Fatal(err)
 		}
 		if len(rec.Said) != 1 || rec.Said[0].Text != "only its door" {
@@ -77,8 +77,8 @@ func TestStopAllWaiting(t *testing.T) {
 	d.decides()
 	d.asksIn("$1", "Which colour?", "")
 	d.asksIn("$2", "May I run this command?", "git push")
-	answered, _ := d.bot.Journal.TaskOf(t.Context(), d.id, "$3")
-	if err := d.bot.Journal.Claim(t.Context(), answered); err != nil {
+	answered, _ := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$3")
+	if err := d.bot.Journal.Tasks.Claim(t.Context(), answered); err != nil {
 		t.Fatal(err)
 	}
 	d.text("$4", "@ann:here", "!stop all", time.Minute)
@@ -87,14 +87,14 @@ func TestStopAllWaiting(t *testing.T) {
 		event string
 		state state.TaskState
 	}{{"$1", state.TaskAnswered}, {"$2", state.TaskAnswered}, {"$3", state.TaskRunning}} {
-		if rec, _ := d.bot.Journal.TaskOf(t.Context(), d.id, c.event); rec.State != c.state || rec.StopBy != "@ann:here" {
+		if rec, _ := d.bot.Journal.Tasks.Of(t.Context(), d.id, c.event); rec.State != c.state || rec.StopBy != "@ann:here" {
 			t.Errorf("%s is %s, stopped by %q", c.event, rec.State, rec.StopBy)
 		}
 	}
 	if left := d.bot.waits.Count(d.id); left > 0 {
 		t.Errorf("%d questions are open", left)
 	}
-	told, _ := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$4"}}))
+	told, _ := d.bot.Journal.Messages.Get(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$4"}}))
 	if !strings.Contains(told.Body, "open questions are cancelled") {
 		t.Errorf("the room is told %s", told.Body)
 	}
@@ -117,7 +117,7 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 	for event, want := range map[string]string{"$1": "-queued-x", "$2": "-queued-x", "$3": "-queued-x -end", "$4": ""} {
 		var shown []string
 		for _, suffix := range []string{"-queued-x", "-end"} {
-			if m, err := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, event)+suffix); err == nil {
+			if m, err := d.bot.Journal.Messages.Get(t.Context(), task.KeyOf(d.id, event)+suffix); err == nil {
 				shown = append(shown, suffix)
 				if suffix == "-end" && !strings.Contains(m.Body, "⏹") {
 					t.Errorf("it ends with %s", m.Body)
@@ -128,9 +128,9 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", event, got, want)
 		}
 	}
-	final, _ := d.bot.Journal.Message(t.Context(), task.KeyOf(d.id, "$3")+"-f0")
-	rec, _ := d.bot.Journal.TaskOf(t.Context(), d.id, "$3")
-	order, _ := d.bot.Journal.Event(t.Context(), d.id, "$7")
+	final, _ := d.bot.Journal.Messages.Get(t.Context(), task.KeyOf(d.id, "$3")+"-f0")
+	rec, _ := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$3")
+	order, _ := d.bot.Journal.Events.Get(t.Context(), d.id, "$7")
 	if !strings.Contains(final.Body, "⏹ Stopped.") || rec.State != state.TaskAnswered || order.Status != state.Done {
 		t.Errorf("the stopped task is %s and has the answer %s; the order is %v", rec.State, final.Body, order.Status)
 	}

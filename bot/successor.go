@@ -17,7 +17,7 @@ func (r *room) noteTombstone(ctx context.Context, row state.Event) error {
 	if old != nil && (r.turn.Following || r.leaving || old.Seq >= row.Seq || r.hasLeftFor(old.Body.Successor)) {
 		return nil // it is next
 	}
-	now, err := r.bot.Journal.Event(ctx, row.Room, row.ID)
+	now, err := r.bot.Journal.Events.Get(ctx, row.Room, row.ID)
 	if err != nil || now.Status != state.Pending { // the room has moved meanwhile
 		return err
 	}

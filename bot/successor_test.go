@@ -96,7 +96,7 @@ func TestRemovedDuringUpgrade(t *testing.T) {
 		d.replaced("$2", theHouse)
 		d.text("$3", "@ann:here", "and the house", time.Minute)
 		gone := syntheticEvent(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
-		if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{gone}); err != nil {
+		if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{gone}); err != nil {
 			t.Fatal(err)
 		}
 		h.mu.Lock()
@@ -106,20 +106,20 @@ func TestRemovedDuringUpgrade(t *testing.T) {
 		if !d.works(d.room) {
 			t.Error("the task has ended")
 		}
-		rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+		rec, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.bot.Journal.FinishTask(t.Context(), rec.Key); err != nil {
+		if err := d.bot.Journal.Tasks.Finish(t.Context(), rec.Key); err != nil {
 			t.Fatal(err)
 		}
 		d.works(d.room)
 		d.decides() // the removal
-		_, err = d.bot.Journal.NextTask(t.Context(), theHouse)
+		_, err = d.bot.Journal.Tasks.Next(t.Context(), theHouse)
 		if moved := err == nil; moved != moves || d.pending() != "" {
 			t.Errorf("the new room names %s: the next task has moved there: %v; %q are pending", before, moved, d.pending())
 		}
-		if _, err := d.bot.Journal.NextTask(t.Context(), d.id); !errors.Is(err, state.ErrNotFound) {
+		if _, err := d.bot.Journal.Tasks.Next(t.Context(), d.id); !errors.Is(err, state.ErrNotFound) {
 			t.Errorf("the new room names %s: a task stays in the old one, %v", before, err)
 		}
 	}
@@ -132,18 +132,18 @@ func TestBegunBeforeTombstone(t *testing.T) {
 	d.replaced("$1", theHouse)
 	d.text("$2", "@ann:here", "paint the shed", time.Minute)
 	d.decides()
-	rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$2")
+	rec, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$2")
 	if err != nil {
 		t.Fatal(err)
 	}
 	rec.Container = "c"
-	if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+	if err := d.bot.Journal.Tasks.Claim(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 	if !d.works(d.room) || d.bot.Store.SuccessorOf(d.id) != d.id {
 		t.Error("the room has moved before the run has ended")
 	}
-	if err := d.bot.Journal.FinishTask(t.Context(), rec.Key); err != nil {
+	if err := d.bot.Journal.Tasks.Finish(t.Context(), rec.Key); err != nil {
 		t.Fatal(err)
 	}
 	if d.works(d.room); d.bot.Store.SuccessorOf(d.id) != theHouse {
@@ -157,13 +157,13 @@ func TestRemovedBefore(t *testing.T) {
 	d.upgrading(d.id)
 	d.text("$1", "@ann:here", "paint the shed", 0)
 	gone := syntheticEvent(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
-	rows, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{gone})
+	rows, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{gone})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.text("$2", "@ann:here", "and the house", time.Minute)
 	for _, row := range []string{"$1", "$2"} {
-		event, err := d.bot.Journal.Event(t.Context(), d.id, row)
+		event, err := d.bot.Journal.Events.Get(t.Context(), d.id, row)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestRemovedBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	later, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$2")
+	later, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestRemovedBefore(t *testing.T) {
 	if err := d.doGone(t.Context(), rows[0]); err != nil {
 		t.Fatal(err)
 	}
-	if next, err := d.bot.Journal.NextTask(t.Context(), d.id); err != nil || next.Event != "$2" {
+	if next, err := d.bot.Journal.Tasks.Next(t.Context(), d.id); err != nil || next.Event != "$2" {
 		t.Errorf("the next task is %q, %v", next.Event, err)
 	}
 }

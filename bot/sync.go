@@ -57,7 +57,7 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 
 func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 	b.worked.Open()
-	last, err := b.Journal.NextBatch(ctx)
+	last, err := b.Journal.Events.NextBatch(ctx)
 	if err != nil {
 		return fmt.Errorf("read sync token: %w", err)
 	}
@@ -136,7 +136,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 	if b.Rehearsal { // what is stored now would not be acted on: the process that follows reads it again
 		return &notReadyError{b.beReady()}
 	}
-	fresh, err := b.Journal.CommitBatch(ctx, next)
+	fresh, err := b.Journal.Events.CommitBatch(ctx, next)
 	if err != nil {
 		b.alarmRooms(ctx, in.rows, err)
 		return fmt.Errorf("commit sync batch: %w", err)

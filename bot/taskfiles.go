@@ -94,7 +94,7 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 	case err != nil:
 		return err
 	}
-	rec, err := r.bot.Journal.Task(ctx, key)
+	rec, err := r.bot.Journal.Tasks.Get(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}

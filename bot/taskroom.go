@@ -51,7 +51,7 @@ func (r taskRoom) relate(ctx context.Context, m *task.Message) {
 	if m.Since == "" {
 		return
 	}
-	if said, err := r.bot.Journal.SaidAfter(ctx, r.id, m.Since, r.bot.UserID(), m.Task, m.Parts); err == nil && !said {
+	if said, err := r.bot.Journal.Messages.SaidAfter(ctx, r.id, m.Since, r.bot.UserID(), m.Task, m.Parts); err == nil && !said {
 		m.Relation, m.Target, m.About = "", "", ""
 	}
 }
@@ -120,7 +120,7 @@ func (r taskRoom) FitsHalf(words string) bool { return matrix.FitsHalf(words) }
 
 // Edit is part of [task.Room].
 func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
-	sent, err := r.bot.Journal.Message(ctx, txn)
+	sent, err := r.bot.Journal.Messages.Get(ctx, txn)
 	if err != nil || sent.Event == "" {
 		return false
 	}

@@ -13,11 +13,11 @@ import (
 // it again with the next request, and show the first one as well: Dendrite v0.15.2 does
 // that five minutes later. The error is state.ErrNotFound for an unknown transaction ID.
 func (b *Bot) sent(ctx context.Context, room, txn, id string) error {
-	err := b.Journal.MarkSent(ctx, txn, id)
+	err := b.Journal.Messages.MarkSent(ctx, txn, id)
 	if !errors.Is(err, state.ErrTwice) {
 		return err
 	}
-	row, err := b.Journal.Message(ctx, txn)
+	row, err := b.Journal.Messages.Get(ctx, txn)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 func TestSentTwice(t *testing.T) {
 	d := newDeciding(t, everything)
 	final, edit := d.out(state.KindFinal, "0-f0", "done"), d.out(state.KindNoticeEdit, "0-n-e", "done")
-	if err := d.bot.Journal.Queue(t.Context(), final, edit); err != nil {
+	if err := d.bot.Journal.Messages.Queue(t.Context(), final, edit); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"$first", "$first", "$late", "$late"} {
@@ -22,10 +22,10 @@ func TestSentTwice(t *testing.T) {
 			}
 		}
 	}
-	if row, err := d.bot.Journal.Message(t.Context(), final.Txn); err != nil || row.Event != "$first0-f0" {
+	if row, err := d.bot.Journal.Messages.Get(t.Context(), final.Txn); err != nil || row.Event != "$first0-f0" {
 		t.Errorf("the message is %s, %v", row.Event, err)
 	}
-	unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
+	unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 	if err != nil || len(unsent) != 1 || unsent[0].Relation != state.Redaction || unsent[0].Target != "$late0-f0" {
 		t.Errorf("to be sent: %v, %v", unsent, err)
 	}

@@ -36,12 +36,12 @@ func (b *Bot) decrypted(ctx context.Context, row state.Event) (state.Event, erro
 		return row, nil
 	}
 	now = b.trim(b.judged(ctx, now))
-	return now, b.Journal.Decoded(ctx, now)
+	return now, b.Journal.Undecrypted.Decoded(ctx, now)
 }
 
 // event returns an event from the journal, decrypted if that is now possible.
 func (b *Bot) event(ctx context.Context, room, id string) (state.Event, error) {
-	row, err := b.Journal.Event(ctx, room, id)
+	row, err := b.Journal.Events.Get(ctx, room, id)
 	if err != nil {
 		return row, err
 	}
@@ -51,7 +51,7 @@ func (b *Bot) event(ctx context.Context, room, id string) (state.Event, error) {
 // waitForKey leaves an event pending until it can be decrypted and requests its key.
 // If too many are pending in the room, it gives up the event.
 func (r *room) waitForKey(ctx context.Context, row state.Event) error {
-	waiting, err := r.bot.Journal.CountUndecrypted(ctx, r.id, row.Seq)
+	waiting, err := r.bot.Journal.Undecrypted.Count(ctx, r.id, row.Seq)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (b *Bot) askForKey(e event.Event) {
 
 // keyArrived wakes the rooms with events that wait for this key.
 func (b *Bot) keyArrived(key e2ee.Key) {
-	rooms, err := b.Journal.RoomsAwaiting(b.ctx, key.Session)
+	rooms, err := b.Journal.Undecrypted.RoomsAwaiting(b.ctx, key.Session)
 	if err != nil && b.ctx.Err() == nil {
 		b.log.Warn().Err(err).Msg("cannot look up the rooms that wait for a key") // watchKeys finds them, too
 	}
@@ -134,7 +134,7 @@ func (b *Bot) checkKeys(ctx context.Context, now time.Time, trust bool) error {
 	waiting := map[e2ee.Key]bool{}
 	last := state.Event{}
 	for {
-		rows, err := b.Journal.Undecrypted(ctx, last.Room, last.Seq, 100)
+		rows, err := b.Journal.Undecrypted.In(ctx, last.Room, last.Seq, 100)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (b *Bot) checkKey(ctx context.Context, row state.Event, now time.Time, try 
 func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
 	key := keyOf(row.Event)
 	txn := task.Hash(key.Room+"\x00"+key.Session) + "-sealed"
-	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
 	m := r.answer(row, state.KindMissingKey, txn, "🔒 I cannot decrypt this message yet because the key is missing. I have requested it and will start when it arrives. If nothing happens, send the message again.")

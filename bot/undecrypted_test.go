@@ -51,11 +51,11 @@ func TestTellsOfUndecryptable(t *testing.T) {
 		d := newDeciding(t, everything)
 		row := keylessEvent(d, "$1", "s")
 		row.Encryption = encryption
-		if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{row}); err != nil {
+		if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{row}); err != nil {
 			t.Fatal(err)
 		}
 		d.decides()
-		unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
+		unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 		if err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, want) {
 			t.Errorf("%s: the room is told %v, %v", encryption, unsent, err)
 		}
@@ -68,13 +68,13 @@ func TestUndecrypted(t *testing.T) {
 	d := newDeciding(t, everything)
 	untrusted := keylessEvent(d, "$4", "v")
 	untrusted.Encryption, untrusted.Distrust = event.Untrusted, string(e2ee.NotSigned)
-	rows, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$1", "s"), keylessEvent(d, "$2", "s"), keylessEvent(d, "$3", "u"), untrusted})
+	rows, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$1", "s"), keylessEvent(d, "$2", "s"), keylessEvent(d, "$3", "u"), untrusted})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.decides()
 	told := func() (about []string) {
-		unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
+		unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestUndecrypted(t *testing.T) {
 		if err := d.bot.checkKeys(t.Context(), at.Add(c.after), true); err != nil {
 			t.Fatal(err)
 		}
-		left, err := d.bot.Journal.Undecrypted(t.Context(), "", 0, 9)
+		left, err := d.bot.Journal.Undecrypted.In(t.Context(), "", 0, 9)
 		if err != nil || len(left) != c.are || len(told()) != c.told {
 			t.Errorf("after %s: %d wait, the room was told of %q, %v", c.after, len(left), told(), err)
 		}
@@ -109,12 +109,12 @@ func TestUndecryptedAreBounded(t *testing.T) {
 	for i := range maxUndecrypted + 3 {
 		many = append(many, keylessEvent(d, fmt.Sprint("$", i), "s"))
 	}
-	if _, err := d.bot.Journal.Commit(t.Context(), "", many); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", many); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the room is checked with each new event
 		d.decides()
-		left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 1000)
+		left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 1000)
 		if err != nil || len(left) != maxUndecrypted || left[len(left)-1].ID != fmt.Sprint("$", maxUndecrypted-1) {
 			t.Errorf("%d wait, %v", len(left), err)
 		}

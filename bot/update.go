@@ -103,7 +103,7 @@ func (b *Bot) awaitSent(ctx context.Context, room string) {
 	ctx, cancel := context.WithTimeout(ctx, sentWait)
 	defer cancel()
 	for room != "" {
-		if _, err := b.Journal.NextMessage(ctx, room); err != nil || retry.Sleep(ctx, sentLook) != nil {
+		if _, err := b.Journal.Messages.Next(ctx, room); err != nil || retry.Sleep(ctx, sentLook) != nil {
 			return
 		}
 	}
@@ -175,7 +175,7 @@ func (b *Bot) tellUpdate(ctx context.Context) {
 
 func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	asked := state.Event{Event: event.Event{Room: r.id, ID: res.Event}}
-	if row, err := r.bot.Journal.Event(ctx, r.id, res.Event); err == nil {
+	if row, err := r.bot.Journal.Events.Get(ctx, r.id, res.Event); err == nil {
 		asked = row
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err

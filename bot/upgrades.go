@@ -151,7 +151,7 @@ func (b *Bot) wakeKnown(name string) {
 
 // resumeUpgrades reads the upgrades that have not been followed from the journal.
 func (b *Bot) resumeUpgrades(ctx context.Context) error {
-	tombstones, err := b.Journal.PendingOf(ctx, event.TypeTombstone)
+	tombstones, err := b.Journal.Events.PendingOf(ctx, event.TypeTombstone)
 	if err != nil {
 		return err
 	}

@@ -15,18 +15,18 @@ const grouped = "defaults:\n  allow: ['@*:here']\n  reply: mention_only\n"
 // asksIn makes the task of an event wait with a question that is in the room as $q.
 func (d *deciding) asksIn(ev, question, held string) state.Task {
 	d.t.Helper()
-	rec, err := d.bot.Journal.TaskOf(d.t.Context(), d.id, ev)
+	rec, err := d.bot.Journal.Tasks.Of(d.t.Context(), d.id, ev)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	rec.Container, rec.Run = "c", "r"
-	if err := d.bot.Journal.Claim(d.t.Context(), rec); err != nil {
+	if err := d.bot.Journal.Tasks.Claim(d.t.Context(), rec); err != nil {
 		d.t.Fatal(err)
 	}
 	rec.Question, rec.QuestionRoom, rec.QuestionEvent, rec.HeldCommand = question, d.id, "$q", held
 	rec.QuestionDeadline = time.Now().Add(time.Hour)
 	txn := rec.Key + "-q0"
-	if err := d.bot.Journal.Wait(d.t.Context(), rec, []state.Message{{Txn: txn, Room: d.id, Kind: state.KindQuestion, Task: rec.Key, Event: "$q", Status: state.Sent}}); err != nil {
+	if err := d.bot.Journal.Tasks.Wait(d.t.Context(), rec, []state.Message{{Txn: txn, Room: d.id, Kind: state.KindQuestion, Task: rec.Key, Event: "$q", Status: state.Sent}}); err != nil {
 		d.t.Fatal(err)
 	}
 	d.bot.waits.Set(rec.Key, task.Wait{Room: d.id, Asker: rec.Requester, Due: time.Now().Add(time.Hour), Pinned: true})
@@ -35,7 +35,7 @@ func (d *deciding) asksIn(ev, question, held string) state.Task {
 	raw := fmt.Sprintf(`{"event_id":"$q","type":"m.room.message","sender":"@bot:here","origin_server_ts":%d,"content":{"msgtype":"m.text","body":"I need your input"}}`, d.at.UnixMilli())
 	row := state.Event{Event: decoded(d.t, raw), Status: state.Archived}
 	row.Room = d.id
-	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)
 	}
 	return rec
@@ -55,7 +55,7 @@ func TestChatterIsNoAnswer(t *testing.T) {
 		}
 		d.says("$2", "@ann:here", "m.room.message", fmt.Sprintf(`{"msgtype":"m.text","body":%q,"m.mentions":{"user_ids":["@bob:here"]}}`, body), time.Minute)
 		d.decides()
-		got, err := d.bot.Journal.Task(t.Context(), rec.Key)
+		got, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,33 +70,33 @@ func TestStopInThread(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "first", 0)
 	d.decides()
-	first, _ := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
-	if err := d.bot.Journal.FinishTask(t.Context(), first.Key); err != nil {
+	first, _ := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$1")
+	if err := d.bot.Journal.Tasks.Finish(t.Context(), first.Key); err != nil {
 		t.Fatal(err)
 	}
 	thread := `"m.relates_to":{"rel_type":"m.thread","event_id":"$1","is_falling_back":true,"m.in_reply_to":{"event_id":"$1"}}`
 	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"delete everything",`+thread+`}`, time.Minute)
 	d.decides()
-	second, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$2")
+	second, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$2")
 	if err != nil {
 		t.Fatal(err)
 	}
 	second.Container, second.Run = "c", "r"
-	if err := d.bot.Journal.Claim(t.Context(), second); err != nil {
+	if err := d.bot.Journal.Tasks.Claim(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
 	d.turn.Claim(d.env.Work(t.Context(), second))
 	d.says("$3", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"!stop",`+thread+`}`, time.Minute)
 	d.decides()
-	got, _ := d.bot.Journal.Task(t.Context(), second.Key)
-	told, _ := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$3"}}))
+	got, _ := d.bot.Journal.Tasks.Get(t.Context(), second.Key)
+	told, _ := d.bot.Journal.Messages.Get(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$3"}}))
 	if got.StopBy == "" {
 		t.Errorf("!stop in the thread of a running task did not stop it; the room was told %s", told.Body)
 	}
 	// and a real reply within the thread to the second task's own message
 	d.says("$4", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"!stop","m.relates_to":{"rel_type":"m.thread","event_id":"$1","m.in_reply_to":{"event_id":"$2"}}}`, time.Minute)
 	d.decides()
-	if got, _ = d.bot.Journal.Task(t.Context(), second.Key); got.StopBy == "" {
+	if got, _ = d.bot.Journal.Tasks.Get(t.Context(), second.Key); got.StopBy == "" {
 		t.Errorf("!stop as a real reply to the running task, within the thread, did not stop it either")
 	}
 }
@@ -105,7 +105,7 @@ func TestStopInThread(t *testing.T) {
 func TestReplyInThread(t *testing.T) {
 	d := newDeciding(t, grouped)
 	d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
-	if err := d.bot.Journal.Queue(t.Context(), state.Message{Txn: "x", Room: d.id, Kind: state.KindFinal, Event: "$result", Status: state.Sent}); err != nil {
+	if err := d.bot.Journal.Messages.Queue(t.Context(), state.Message{Txn: "x", Room: d.id, Kind: state.KindFinal, Event: "$result", Status: state.Sent}); err != nil {
 		t.Fatal(err)
 	}
 	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"now add tests","m.relates_to":{"rel_type":"m.thread","event_id":"$root","m.in_reply_to":{"event_id":"$result"}}}`, time.Minute)
@@ -128,12 +128,12 @@ func TestOtherBotOfThisKind(t *testing.T) {
 // running makes the task of an event the current one, with a run.
 func (d *deciding) running(ev string) state.Task {
 	d.t.Helper()
-	rec, err := d.bot.Journal.TaskOf(d.t.Context(), d.id, ev)
+	rec, err := d.bot.Journal.Tasks.Of(d.t.Context(), d.id, ev)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	rec.Container, rec.Run = "c", "r"
-	if err := d.bot.Journal.Claim(d.t.Context(), rec); err != nil {
+	if err := d.bot.Journal.Tasks.Claim(d.t.Context(), rec); err != nil {
 		d.t.Fatal(err)
 	}
 	d.turn.Claim(d.env.Work(d.t.Context(), rec))
@@ -200,7 +200,7 @@ func TestCommandsOfOtherBots(t *testing.T) {
 		d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
 		d.text("$1", "@ann:here", body, 0)
 		d.decides()
-		out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+		out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 		if len(out) > 0 {
 			t.Errorf("%s is answered with %s", body, out[0].Body)
 		}
@@ -220,13 +220,13 @@ func TestRepeatedReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	// the run goes on and asks for an approval
-	now, _ := d.bot.Journal.Task(t.Context(), rec.Key)
+	now, _ := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 	now.Question, now.QuestionRoom, now.HeldCommand = "May I run this command?", d.id, "git push --force"
-	if err := d.bot.Journal.Wait(t.Context(), now, nil); err != nil {
+	if err := d.bot.Journal.Tasks.Wait(t.Context(), now, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.bot.Resume(t.Context(), rec.Execution, Reply{Answer: "yes"}); err == nil { // the same request, again
-		now, _ = d.bot.Journal.Task(t.Context(), rec.Key)
+		now, _ = d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 		t.Errorf("the repeated request approves %q: answers %+v", now.HeldCommand, now.Answers)
 	}
 }
@@ -240,12 +240,12 @@ func TestOwnerOnlyReaction(t *testing.T) {
 		rec := d.asksIn("$1", "Where?\n1. production\n2. staging", "")
 		d.says("$2", "@bob:here", "m.room.message", `{"msgtype":"m.text","body":"production","m.relates_to":{"m.in_reply_to":{"event_id":"$q"}}}`, time.Minute)
 		d.decides()
-		if got, _ := d.bot.Journal.Task(t.Context(), rec.Key); got.State != state.TaskWaiting {
+		if got, _ := d.bot.Journal.Tasks.Get(t.Context(), rec.Key); got.State != state.TaskWaiting {
 			t.Errorf("bob's reply counts: %s", got.State)
 		}
 		d.says("$3", "@bob:here", "m.reaction", fmt.Sprintf(`{"m.relates_to":{"rel_type":"m.annotation","event_id":"$q","key":%q}}`, key), time.Minute)
 		d.decides()
-		if got, _ := d.bot.Journal.Task(t.Context(), rec.Key); got.State != state.TaskWaiting {
+		if got, _ := d.bot.Journal.Tasks.Get(t.Context(), rec.Key); got.State != state.TaskWaiting {
 			t.Errorf("bob's reply is ignored, but his reaction %s counts: %s, answers %+v", key, got.State, got.Answers)
 		}
 	}
@@ -260,13 +260,13 @@ func TestThreadOfAnsweredQuestion(t *testing.T) {
 	thread := `"m.relates_to":{"rel_type":"m.thread","event_id":"$q","is_falling_back":true,"m.in_reply_to":{"event_id":"$q"}}`
 	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"MIT",`+thread+`}`, time.Minute)
 	d.decides()
-	if err := d.bot.Journal.FinishTask(t.Context(), rec.Key); err != nil {
+	if err := d.bot.Journal.Tasks.Finish(t.Context(), rec.Key); err != nil {
 		t.Fatal(err)
 	}
 	d.says("$3", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"@bot:here thanks! now write the README","m.mentions":{"user_ids":["@bot:here"]},`+thread+`}`, time.Minute)
 	d.decides()
 	if line := d.line(); len(line) == 0 {
-		out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+		out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 		t.Errorf("a new task in that thread is refused: %s", out[len(out)-1].Body)
 	}
 }

@@ -9,7 +9,7 @@ import (
 const maxAttempts = 2
 
 // Attempt calls try, which reports success, unless it has failed or was cut short too often for the same key.
-func (j *Journal) Attempt(ctx context.Context, key string, try func() bool) error {
+func (j *Events) Attempt(ctx context.Context, key string, try func() bool) error {
 	var count int
 	err := j.db.QueryRowContext(ctx, `INSERT INTO attempt (key, count, at) VALUES (?, 1, ?)
 		ON CONFLICT (key) DO UPDATE SET count = min(count + 1, ?), at = excluded.at RETURNING count`,

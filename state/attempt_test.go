@@ -13,7 +13,7 @@ func TestAttempts(t *testing.T) {
 	calls := 0
 	try := func(key string, ok bool) {
 		t.Helper()
-		must(t, j.Attempt(t.Context(), key, func() bool { calls++; return ok }))
+		must(t, j.Events.Attempt(t.Context(), key, func() bool { calls++; return ok }))
 	}
 	for range 3 {
 		try("good", true)
@@ -24,7 +24,7 @@ func TestAttempts(t *testing.T) {
 	cut := func() {
 		t.Helper()
 		defer func() { _ = recover() }()
-		must(t, j.Attempt(t.Context(), "bomb", func() bool { calls++; panic("killed") }))
+		must(t, j.Events.Attempt(t.Context(), "bomb", func() bool { calls++; panic("killed") }))
 	}
 	calls = 0
 	cut()

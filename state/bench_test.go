@@ -124,9 +124,9 @@ func BenchmarkJournalOpen100k(b *testing.B) {
 	path := bigJournal(b)
 	for b.Loop() {
 		j := openJournal(b, path)
-		_, err := j.UnfinishedRooms(ctx)
+		_, err := j.Events.UnfinishedRooms(ctx)
 		must(b, err)
-		_, err = j.UnsentRooms(ctx)
+		_, err = j.Messages.UnsentRooms(ctx)
 		must(b, err)
 		must(b, j.Close())
 	}
@@ -148,10 +148,10 @@ func BenchmarkJournalWaiting500Of100k(b *testing.B) {
 	for i, e := range batch(200_000, 500) {
 		task := queueTask(b, j, e.Room, fmt.Sprint("$waits", i))
 		task.Question = strings.Repeat("Which of the databases shall it be? ", 50)
-		must(b, j.Wait(ctx, task, nil))
+		must(b, j.Tasks.Wait(ctx, task, nil))
 	}
 	for b.Loop() {
-		tasks, err := j.Waiting(ctx)
+		tasks, err := j.Tasks.Waiting(ctx)
 		must(b, err)
 		if len(tasks) != 500 {
 			b.Fatal(len(tasks))
@@ -167,8 +167,8 @@ func BenchmarkJournalQuestionAndAnswer(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		must(b, j.Wait(ctx, task, []Message{message(fmt.Sprint("q", i), "!a", "$task")}))
-		must(b, j.Resume(ctx, task, []Message{message(fmt.Sprint("n", i), "!a", "$task")}, "$answer"))
+		must(b, j.Tasks.Wait(ctx, task, []Message{message(fmt.Sprint("q", i), "!a", "$task")}))
+		must(b, j.Tasks.Resume(ctx, task, []Message{message(fmt.Sprint("n", i), "!a", "$task")}, "$answer"))
 	}
 }
 
@@ -191,7 +191,7 @@ func BenchmarkJournalNextTaskOf10k(b *testing.B) {
 		return nil
 	}))
 	for b.Loop() {
-		task, err := j.NextTask(ctx, "!a")
+		task, err := j.Tasks.Next(ctx, "!a")
 		must(b, err)
 		if task.Seq != 0 {
 			b.Fatal(task.Seq)

@@ -14,8 +14,8 @@ const (
 
 // SaidAfter reports whether something has been said in a room since an event: by anybody but self, except in the events of
 // but, or by us, except about the task and for the greeting. It is true as well if the event is unknown.
-func (j *Journal) SaidAfter(ctx context.Context, room, event, self, task string, but []string) (bool, error) {
-	from, err := j.Event(ctx, room, event)
+func (j *Messages) SaidAfter(ctx context.Context, room, event, self, task string, but []string) (bool, error) {
+	from, err := (&Events{j.core}).Get(ctx, room, event)
 	if errors.Is(err, ErrNotFound) {
 		return true, nil
 	}

@@ -60,22 +60,22 @@ func buildBusy(t *testing.T) {
 		out := []Message{message(fmt.Sprint("m", i), room, task.Key)}
 		switch i % 5 {
 		case 1:
-			must(t, j.Claim(ctx, task))
+			must(t, j.Tasks.Claim(ctx, task))
 		case 2:
-			must(t, j.Wait(ctx, task, out))
+			must(t, j.Tasks.Wait(ctx, task, out))
 		case 3:
-			must(t, j.Answer(ctx, task, out))
+			must(t, j.Tasks.Answer(ctx, task, out))
 		case 4:
-			must(t, j.Answer(ctx, task, out))
-			must(t, j.MarkSent(ctx, out[0].Txn, fmt.Sprint("$sent", i)))
-			must(t, j.FinishTask(ctx, task.Key))
+			must(t, j.Tasks.Answer(ctx, task, out))
+			must(t, j.Messages.MarkSent(ctx, out[0].Txn, fmt.Sprint("$sent", i)))
+			must(t, j.Tasks.Finish(ctx, task.Key))
 		}
 	}
 	for i := range 20 {
-		must(t, j.Spend(ctx, fmt.Sprint("!room", i), Spending{Day: time.Unix(int64(i)*daySeconds, 0), Requests: 1, Input: 5, Output: 7, Extra: int64(i)}))
+		must(t, j.Budget.Add(ctx, fmt.Sprint("!room", i), Spending{Day: time.Unix(int64(i)*daySeconds, 0), Requests: 1, Input: 5, Output: 7, Extra: int64(i)}))
 	}
-	must(t, j.Attempt(ctx, "bomb", func() bool { return false }))
-	_, err := j.CommitBatch(ctx, Batch{Next: "token", Gaps: []Gap{{Room: "!gap", Token: "before", Encrypted: EncryptedNever}}})
+	must(t, j.Events.Attempt(ctx, "bomb", func() bool { return false }))
+	_, err := j.Events.CommitBatch(ctx, Batch{Next: "token", Gaps: []Gap{{Room: "!gap", Token: "before", Encrypted: EncryptedNever}}})
 	must(t, err)
 	rows := rowsOf(t, j)
 	killed := readFiles(t, path, "", "-wal")
@@ -144,13 +144,13 @@ func overwrite(t *testing.T, path string, random *rand.Rand, numbers ...int) {
 func use(j *Journal) error {
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
-	_, err := j.NextBatch(ctx)
+	_, err := j.Events.NextBatch(ctx)
 	note(err)
-	rooms, err := j.UnfinishedRooms(ctx)
+	rooms, err := j.Events.UnfinishedRooms(ctx)
 	note(err)
-	_, err = j.UnsentRooms(ctx)
+	_, err = j.Messages.UnsentRooms(ctx)
 	note(err)
-	_, err = j.Waiting(ctx)
+	_, err = j.Tasks.Waiting(ctx)
 	note(err)
 	for i := range 8 {
 		if room := fmt.Sprint("!room", i); !slices.Contains(rooms, room) {
@@ -158,20 +158,20 @@ func use(j *Journal) error {
 		}
 	}
 	for _, room := range rooms {
-		events, err := j.Pending(ctx, room, 0, MaxBatch)
+		events, err := j.Events.Pending(ctx, room, 0, MaxBatch)
 		note(err)
 		if len(events) > 0 {
-			note(j.Finish(ctx, room, events[0].ID))
+			note(j.Events.Finish(ctx, room, events[0].ID))
 		}
-		_, err = j.Before(ctx, room, 1<<40, MaxBatch)
+		_, err = j.Events.Before(ctx, room, 1<<40, MaxBatch)
 		note(err)
-		_, err = j.Unsent(ctx, room)
+		_, err = j.Messages.Unsent(ctx, room)
 		note(err)
 		for _, state := range []TaskState{TaskQueued, TaskRunning, TaskAnswered} {
-			_, err = j.Tasks(ctx, room, state)
+			_, err = j.Tasks.In(ctx, room, state)
 			note(err)
 		}
-		_, err = j.Commit(ctx, "next", []Event{anEvent(room, "$new", Archived)})
+		_, err = j.Events.Commit(ctx, "next", []Event{anEvent(room, "$new", Archived)})
 		note(err)
 	}
 	return errors.Join(errs...)

@@ -46,7 +46,7 @@ func runChild(job, dir string) error {
 		if err != nil {
 			return err
 		}
-		token, err := j.NextBatch(ctx)
+		token, err := j.Events.NextBatch(ctx)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func runChild(job, dir string) error {
 			for k := range perCommit {
 				events = append(events, anEvent("!r", fmt.Sprintf("$%d-%d", i, k), Archived))
 			}
-			if _, err := j.Commit(ctx, strconv.Itoa(i), events); err != nil {
+			if _, err := j.Events.Commit(ctx, strconv.Itoa(i), events); err != nil {
 				return err
 			}
 			fmt.Println(i)
@@ -76,27 +76,27 @@ func askAndAnswer(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := j.Commit(ctx, "t", []Event{anEvent("!r", "$task", Pending)}); err != nil {
+	if _, err := j.Events.Commit(ctx, "t", []Event{anEvent("!r", "$task", Pending)}); err != nil {
 		return err
 	}
-	if err := j.Enqueue(ctx, work("!r", "$task")); err != nil && !errors.Is(err, ErrFinished) {
+	if err := j.Tasks.Enqueue(ctx, work("!r", "$task")); err != nil && !errors.Is(err, ErrFinished) {
 		return err
 	}
-	task, err := j.Task(ctx, "$task")
+	task, err := j.Tasks.Get(ctx, "$task")
 	if err != nil {
 		return err
 	}
 	for i := task.Tries; ; i++ {
 		answer := anEvent("!r", fmt.Sprint("$answer", i), Pending)
 		task.Tries = i
-		if err := j.Wait(ctx, task, []Message{message(fmt.Sprint("question", i), "!r", "$task")}); err != nil {
+		if err := j.Tasks.Wait(ctx, task, []Message{message(fmt.Sprint("question", i), "!r", "$task")}); err != nil {
 			return err
 		}
-		if _, err := j.Commit(ctx, "t", []Event{answer}); err != nil {
+		if _, err := j.Events.Commit(ctx, "t", []Event{answer}); err != nil {
 			return err
 		}
 		task.Tries = i + 1
-		if err := j.Resume(ctx, task, []Message{message(fmt.Sprint("going-on", i), "!r", "$task")}, answer.ID); err != nil {
+		if err := j.Tasks.Resume(ctx, task, []Message{message(fmt.Sprint("going-on", i), "!r", "$task")}, answer.ID); err != nil {
 			return err
 		}
 		fmt.Println(i + 1)
@@ -136,7 +136,7 @@ func TestJournalSurvivesKill(t *testing.T) {
 	for _, steps := range []int{1, 2, 30, 3, 11} {
 		said := killChild(t, "journal", dir, steps)
 		j := openJournal(t, path)
-		token, err := j.NextBatch(ctx)
+		token, err := j.Events.NextBatch(ctx)
 		must(t, err)
 		n, err := strconv.Atoi(token)
 		must(t, err)
@@ -160,7 +160,7 @@ func TestQuestionsSurviveKill(t *testing.T) {
 	for _, steps := range []int{1, 25, 2, 7} {
 		said := killChild(t, "questions", dir, steps)
 		j := openJournal(t, filepath.Join(dir, "journal.db"))
-		task, err := j.Task(ctx, "$task")
+		task, err := j.Tasks.Get(ctx, "$task")
 		must(t, err)
 		answers := task.Tries
 		if answers < said {

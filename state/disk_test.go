@@ -86,7 +86,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 			e.Body.Message.Body = strings.Repeat("x", 2000)
 			events = append(events, e)
 		}
-		_, err := j.Commit(ctx, strconv.Itoa(i), events)
+		_, err := j.Events.Commit(ctx, strconv.Itoa(i), events)
 		return err
 	}
 	good := 0
@@ -104,7 +104,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 	}
 	check := func(j *Journal, want int) {
 		t.Helper()
-		token, err := j.NextBatch(ctx)
+		token, err := j.Events.NextBatch(ctx)
 		must(t, err)
 		if rows := countRows(t, j, "event"); token != strconv.Itoa(want) || rows != want*50 {
 			t.Errorf("token %q with %d events, want %d with %d", token, rows, want, want*50)
@@ -128,15 +128,15 @@ func TestQuestionOnFullDisk(t *testing.T) {
 	j := openJournal(t, filepath.Join(dir, "journal.db"))
 	asks, waits := queueTask(t, j, "!a", "$asks"), queueTask(t, j, "!a", "$waits")
 	commit(t, j, "t", anEvent("!a", "$by", Pending), anEvent("!a", "$new", Pending))
-	must(t, j.Wait(ctx, waits, nil))
+	must(t, j.Tasks.Wait(ctx, waits, nil))
 	free := fill(t, dir)
 	long := message("x", "!a", "")
 	long.Body = strings.Repeat("x", 3<<20)
 	steps := map[string]func() error{
-		"wait":    func() error { return j.Wait(ctx, asks, []Message{long}) },
-		"resume":  func() error { return j.Resume(ctx, waits, []Message{long}, "$by") },
-		"reply":   func() error { return j.Reply(ctx, "!a", []Message{long}, "$by") },
-		"enqueue": func() error { return j.Enqueue(ctx, work("!a", "$new"), long) },
+		"wait":    func() error { return j.Tasks.Wait(ctx, asks, []Message{long}) },
+		"resume":  func() error { return j.Tasks.Resume(ctx, waits, []Message{long}, "$by") },
+		"reply":   func() error { return j.Messages.Reply(ctx, "!a", []Message{long}, "$by") },
+		"enqueue": func() error { return j.Tasks.Enqueue(ctx, work("!a", "$new"), long) },
 	}
 	for name, step := range steps {
 		err := step()
@@ -146,16 +146,16 @@ func TestQuestionOnFullDisk(t *testing.T) {
 		wantSentence(t, err, "no space left in "+dir)
 	}
 	for key, want := range map[string]TaskState{"$asks": TaskQueued, "$waits": TaskWaiting} {
-		if task, err := j.Task(ctx, key); err != nil || task.State != want {
+		if task, err := j.Tasks.Get(ctx, key); err != nil || task.State != want {
 			t.Errorf("%s is %s, want %s, %v", key, task.State, want, err)
 		}
 	}
 	for _, id := range []string{"$by", "$new"} {
-		if row, err := j.Event(ctx, "!a", id); err != nil || row.Status != Pending {
+		if row, err := j.Events.Get(ctx, "!a", id); err != nil || row.Status != Pending {
 			t.Errorf("%s has status %d, %v", id, row.Status, err)
 		}
 	}
-	if unsent, err := j.Unsent(ctx, "!a"); len(unsent) > 0 || err != nil {
+	if unsent, err := j.Messages.Unsent(ctx, "!a"); len(unsent) > 0 || err != nil {
 		t.Errorf("%v, %v", txns(unsent), err)
 	}
 	free()

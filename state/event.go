@@ -46,14 +46,14 @@ type Batch struct {
 }
 
 // Commit is CommitBatch for a batch without gaps.
-func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Event) (fresh []Event, err error) {
+func (j *Events) Commit(ctx context.Context, nextBatch string, events []Event) (fresh []Event, err error) {
 	return j.CommitBatch(ctx, Batch{Next: nextBatch, Events: events})
 }
 
 // CommitBatch stores a batch in one transaction: after a crash all of it is there, or
 // nothing. It skips known events and returns the others in order, with Seq and At. An
 // event without room or ID is left out and logged.
-func (j *Journal) CommitBatch(ctx context.Context, b Batch) (fresh []Event, err error) {
+func (j *Events) CommitBatch(ctx context.Context, b Batch) (fresh []Event, err error) {
 	at := time.Now().UnixMilli()
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		if b.Next != "" {
@@ -139,7 +139,7 @@ func bodyOf(e Event) (body, raw string, err error) {
 
 // Decoded updates an event that was Undecrypted: it is decrypted now, or the reason has
 // changed.
-func (j *Journal) Decoded(ctx context.Context, e Event) error {
+func (j *Undecrypted) Decoded(ctx context.Context, e Event) error {
 	body, raw, err := bodyOf(e)
 	if err != nil {
 		return fmt.Errorf("store decoded event: %w", err)
@@ -151,18 +151,18 @@ func (j *Journal) Decoded(ctx context.Context, e Event) error {
 }
 
 // Finish marks an event Done. It returns ErrNotFound for an unknown one.
-func (j *Journal) Finish(ctx context.Context, room, event string) error {
+func (j *Events) Finish(ctx context.Context, room, event string) error {
 	return j.mark(ctx, "finish event", "UPDATE event SET status = 4 WHERE room = ? AND event = ?", room, event)
 }
 
 // Archive marks an event as one that asked for nothing.
-func (j *Journal) Archive(ctx context.Context, room, event string) error {
+func (j *Events) Archive(ctx context.Context, room, event string) error {
 	return j.mark(ctx, "archive event", "UPDATE event SET status = 0 WHERE room = ? AND event = ?", room, event)
 }
 
 // CountAttempt counts one more attempt to handle an event that ended in a panic, and
 // returns their number. It returns ErrNotFound for an unknown event.
-func (j *Journal) CountAttempt(ctx context.Context, room, event string) (n int, err error) {
+func (j *Events) CountAttempt(ctx context.Context, room, event string) (n int, err error) {
 	err = j.db.QueryRowContext(ctx, "UPDATE event SET attempts = attempts + 1 WHERE room = ? AND event = ? RETURNING attempts", room, event).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
@@ -170,8 +170,8 @@ func (j *Journal) CountAttempt(ctx context.Context, room, event string) (n int, 
 	return n, j.failed("count attempt", err)
 }
 
-// FinishEvents marks the room's pending events before seq Done.
-func (j *Journal) FinishEvents(ctx context.Context, room string, seq int64) error {
+// FinishUpTo marks the room's pending events before seq Done.
+func (j *Events) FinishUpTo(ctx context.Context, room string, seq int64) error {
 	_, err := j.db.ExecContext(ctx, queryFinishEvents, room, seq)
 	return j.failed("finish events", err)
 }

@@ -38,7 +38,7 @@ const (
 )
 
 // NextBatch returns the sync token of the last Commit, or "" before the first.
-func (j *Journal) NextBatch(ctx context.Context) (string, error) {
+func (j *Events) NextBatch(ctx context.Context) (string, error) {
 	var token string
 	err := j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'next_batch'").Scan(&token)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -49,7 +49,7 @@ func (j *Journal) NextBatch(ctx context.Context) (string, error) {
 
 // Known returns which of the events of a room are in the journal with a Seq below
 // before.
-func (j *Journal) Known(ctx context.Context, room string, before int64, events []string) (map[string]bool, error) {
+func (j *Events) Known(ctx context.Context, room string, before int64, events []string) (map[string]bool, error) {
 	known := make(map[string]bool, len(events))
 	for chunk := range slices.Chunk(events, 500) {
 		args := make([]any, 0, len(chunk)+2)
@@ -70,8 +70,8 @@ func (j *Journal) Known(ctx context.Context, room string, before int64, events [
 	return known, nil
 }
 
-// LastEvent returns the ID of the room's event that arrived last, or "".
-func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
+// Last returns the ID of the room's event that arrived last, or "".
+func (j *Events) Last(ctx context.Context, room string) (string, error) {
 	var event string
 	err := j.db.QueryRowContext(ctx, queryLastEvent, room).Scan(&event)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -81,24 +81,24 @@ func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
 }
 
 // LastArrival returns when the room's newest event came, or the zero time.
-func (j *Journal) LastArrival(ctx context.Context, room string) (time.Time, error) {
-	last, err := j.LastEvent(ctx, room)
+func (j *Events) LastArrival(ctx context.Context, room string) (time.Time, error) {
+	last, err := j.Last(ctx, room)
 	if err != nil || last == "" {
 		return time.Time{}, err
 	}
-	e, err := j.Event(ctx, room, last)
+	e, err := j.Get(ctx, room, last)
 	return e.At, err
 }
 
 // Newest returns the n newest events that a homeserver sent, newest first.
-func (j *Journal) Newest(ctx context.Context, n int) ([]Event, error) {
+func (j *Events) Newest(ctx context.Context, n int) ([]Event, error) {
 	rows, err := queryAll(ctx, j.db, scanEvent, queryNewest, n)
 	return rows, j.failed("look up newest events", err)
 }
 
 // BeenIn reports whether the journal has an event of the room that did not move there
 // from its predecessor.
-func (j *Journal) BeenIn(ctx context.Context, room string) (bool, error) {
+func (j *Events) BeenIn(ctx context.Context, room string) (bool, error) {
 	var one int
 	err := j.db.QueryRowContext(ctx, queryBeenIn, room).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -107,14 +107,14 @@ func (j *Journal) BeenIn(ctx context.Context, room string) (bool, error) {
 	return err == nil, j.failed("look up events of room", err)
 }
 
-// Event returns an event, or ErrNotFound.
-func (j *Journal) Event(ctx context.Context, room, event string) (Event, error) {
+// Get returns an event, or ErrNotFound.
+func (j *Events) Get(ctx context.Context, room, event string) (Event, error) {
 	e, err := scanEvent(j.db.QueryRowContext(ctx, queryEvent, room, event))
 	return e, j.failed("look up event", err)
 }
 
 // Before returns the last n messages of a room that arrived before seq, oldest first.
-func (j *Journal) Before(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
+func (j *Events) Before(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
 	rows, err := queryAll(ctx, j.db, scanEvent, queryBefore, room, seq, n)
 	slices.Reverse(rows)
 	return rows, j.failed("look up earlier messages", err)
@@ -122,73 +122,73 @@ func (j *Journal) Before(ctx context.Context, room string, seq int64, n int) ([]
 
 // Pending returns at most n of the room's pending events after seq, in order. It leaves
 // out those that wait for a [Gap].
-func (j *Journal) Pending(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
+func (j *Events) Pending(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
 	rows, err := queryAll(ctx, j.db, scanEvent, queryPending, room, seq, room, n)
 	return rows, j.failed("look up pending events", err)
 }
 
 // PendingType returns the room's oldest pending event of a type, or ErrNotFound.
-func (j *Journal) PendingType(ctx context.Context, room, eventType string) (Event, error) {
+func (j *Events) PendingType(ctx context.Context, room, eventType string) (Event, error) {
 	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingType, room, eventType))
 	return e, j.failed("look up pending event", err)
 }
 
 // PendingOf returns the pending events of a type in all rooms, in the order of each room.
-func (j *Journal) PendingOf(ctx context.Context, eventType string) ([]Event, error) {
+func (j *Events) PendingOf(ctx context.Context, eventType string) ([]Event, error) {
 	rows, err := queryAll(ctx, j.db, scanEvent, queryPendingOf, eventType)
 	return rows, j.failed("look up pending events", err)
 }
 
 // PendingEdit returns a sender's newest pending edit of an event, or ErrNotFound.
-func (j *Journal) PendingEdit(ctx context.Context, room, event, sender string) (Event, error) {
+func (j *Events) PendingEdit(ctx context.Context, room, event, sender string) (Event, error) {
 	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingEdit, room, event, sender))
 	return e, j.failed("look up pending edit", err)
 }
 
 // LastEdit returns a sender's newest edit of an event, or ErrNotFound.
-func (j *Journal) LastEdit(ctx context.Context, room, event, sender string) (Event, error) {
+func (j *Events) LastEdit(ctx context.Context, room, event, sender string) (Event, error) {
 	e, err := scanEvent(j.db.QueryRowContext(ctx, queryLastEdit, room, event, sender))
 	return e, j.failed("look up newest edit", err)
 }
 
 // Edits returns the edits in a room that arrived after seq, oldest first, without those that are only archived.
-func (j *Journal) Edits(ctx context.Context, room string, seq int64) ([]Event, error) {
+func (j *Events) Edits(ctx context.Context, room string, seq int64) ([]Event, error) {
 	all, err := queryAll(ctx, j.db, scanEvent, queryEdits, room, seq)
 	return all, j.failed("look up edits", err)
 }
 
-// Undecrypted returns at most n events that wait for their key or for trust in their
+// In returns at most n events that wait for their key or for trust in their
 // device, ordered by room and arrival. room and seq are those of the last event of the
 // previous page.
-func (j *Journal) Undecrypted(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
+func (j *Undecrypted) In(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
 	all, err := queryAll(ctx, j.db, scanEvent, queryUndecrypted, room, seq, n)
 	return all, j.failed("look up undecrypted events", err)
 }
 
-// CountUndecrypted returns the number of such events in a room, up to and including
+// Count returns the number of such events in a room, up to and including
 // seq.
-func (j *Journal) CountUndecrypted(ctx context.Context, room string, seq int64) (n int, err error) {
+func (j *Undecrypted) Count(ctx context.Context, room string, seq int64) (n int, err error) {
 	err = j.db.QueryRowContext(ctx, queryCountKeyless, room, seq).Scan(&n)
 	return n, j.failed("count undecrypted events", err)
 }
 
 // RoomsAwaiting returns the rooms with events that wait for the key of a session.
-func (j *Journal) RoomsAwaiting(ctx context.Context, session string) ([]string, error) {
+func (j *Undecrypted) RoomsAwaiting(ctx context.Context, session string) ([]string, error) {
 	rooms, err := queryAll(ctx, j.db, scanText, queryAwaiting, session)
 	return rooms, j.failed("look up rooms that wait for a key", err)
 }
 
 // UnfinishedRooms returns the rooms that have a pending event or an open task.
-func (j *Journal) UnfinishedRooms(ctx context.Context) ([]string, error) {
+func (j *Events) UnfinishedRooms(ctx context.Context) ([]string, error) {
 	return j.openRooms(ctx, queryPendingRooms)
 }
 
 // BusyRooms is UnfinishedRooms without the rooms of which only an upgrade is pending, or what happens to its members.
-func (j *Journal) BusyRooms(ctx context.Context) ([]string, error) {
+func (j *Events) BusyRooms(ctx context.Context) ([]string, error) {
 	return j.openRooms(ctx, queryBusyRooms)
 }
 
-func (j *Journal) openRooms(ctx context.Context, query string) ([]string, error) {
+func (j *Events) openRooms(ctx context.Context, query string) ([]string, error) {
 	rooms, err := queryAll(ctx, j.db, scanText, query)
 	if err != nil {
 		return nil, j.failed("look up rooms with pending events", err)

@@ -31,7 +31,7 @@ type Forgotten map[string]bool
 func (f Forgotten) Has(text string) bool { return len(f) > 0 && f[hashOf(text)] }
 
 // Forgotten returns what a room has forgotten.
-func (j *Journal) Forgotten(ctx context.Context, room string) (Forgotten, error) {
+func (j *Memory) Forgotten(ctx context.Context, room string) (Forgotten, error) {
 	hashes, err := queryAll(ctx, j.db, scanText, "SELECT hash FROM forgotten WHERE room = ?", room)
 	all := make(Forgotten, len(hashes))
 	for _, hash := range hashes {
@@ -41,18 +41,18 @@ func (j *Journal) Forgotten(ctx context.Context, room string) (Forgotten, error)
 }
 
 // KeepForgotten keeps hashes of texts that a room must not learn again.
-func (j *Journal) KeepForgotten(ctx context.Context, room string, texts ...string) error {
+func (j *Memory) KeepForgotten(ctx context.Context, room string, texts ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error { return forget(ctx, tx, room, texts...) })
 	return j.failed("keep what was forgotten", err)
 }
 
 // MarkUntidy records that a container of the room may have what is to be forgotten, also if nothing else has it: see Untidy.
-func (j *Journal) MarkUntidy(ctx context.Context, room string) error {
+func (j *Memory) MarkUntidy(ctx context.Context, room string) error {
 	return j.failed("note what is to be removed", j.inTx(ctx, func(tx *sql.Tx) error { return markUntidy(ctx, tx, room) }))
 }
 
 // KeepHashes is KeepForgotten for texts of which only the hashes are known.
-func (j *Journal) KeepHashes(ctx context.Context, room string, hashes ...string) error {
+func (j *Memory) KeepHashes(ctx context.Context, room string, hashes ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error { return keepHashes(ctx, tx, room, hashes) })
 	return j.failed("keep what was forgotten", err)
 }
@@ -83,7 +83,7 @@ func keepHashes(ctx context.Context, tx *sql.Tx, room string, hashes []string) e
 }
 
 // Welcome lets texts be known again, because people have said them again.
-func (j *Journal) Welcome(ctx context.Context, room string, texts ...string) error {
+func (j *Memory) Welcome(ctx context.Context, room string, texts ...string) error {
 	for _, text := range texts {
 		if _, err := j.db.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", room, hashOf(text)); err != nil {
 			return j.failed("welcome what is said again", err)

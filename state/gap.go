@@ -21,7 +21,7 @@ const (
 )
 
 // Gap is a missing part of a room's timeline. It is filled backwards, page by page.
-// Until it is closed, Pending leaves out its events and those after it, and NextMessage
+// Until it is closed, Pending leaves out its events and those after it, and Messages.Next
 // the messages that it may show to be sent.
 type Gap struct {
 	Low       int64 // its events have at least this Seq, and less than Low+MaxGap
@@ -84,8 +84,8 @@ func reserve(ctx context.Context, tx *sql.Tx) (low int64, err error) {
 	return low, err
 }
 
-// Gap returns the room's oldest gap, or ErrNotFound.
-func (j *Journal) Gap(ctx context.Context, room string) (g Gap, err error) {
+// Get returns the room's oldest gap, or ErrNotFound.
+func (j *Gaps) Get(ctx context.Context, room string) (g Gap, err error) {
 	var since int64
 	err = j.db.QueryRowContext(ctx, queryGap, room).Scan(&g.Low, &g.Next, &g.Hides, &g.Room, &g.Token, &g.Pages, &g.Encrypted, &since)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -97,21 +97,21 @@ func (j *Journal) Gap(ctx context.Context, room string) (g Gap, err error) {
 	return g, j.failed("look up gap", err)
 }
 
-// GapRooms returns the rooms that have gaps.
-func (j *Journal) GapRooms(ctx context.Context) ([]string, error) {
+// Rooms returns the rooms that have gaps.
+func (j *Gaps) Rooms(ctx context.Context) ([]string, error) {
 	rooms, err := queryAll(ctx, j.db, scanText, queryGapRooms)
 	return rooms, j.failed("look up rooms with gaps", err)
 }
 
 // Hidden returns the Seq from which on the room's events wait for a gap, or
 // math.MaxInt64.
-func (j *Journal) Hidden(ctx context.Context, room string) (from int64, err error) {
+func (j *Gaps) Hidden(ctx context.Context, room string) (from int64, err error) {
 	err = j.db.QueryRowContext(ctx, queryHidden, room).Scan(&from)
 	return from, j.failed("look up gaps", err)
 }
 
-// HasGap reports whether events of the room wait for a gap.
-func (j *Journal) HasGap(ctx context.Context, room string) (bool, error) {
+// Exists reports whether events of the room wait for a gap.
+func (j *Gaps) Exists(ctx context.Context, room string) (bool, error) {
 	from, err := j.Hidden(ctx, room)
 	return from != math.MaxInt64, err
 }
@@ -121,7 +121,7 @@ func (j *Journal) HasGap(ctx context.Context, room string) (bool, error) {
 // Encrypted. With last, or when the gap has all the events it may have, it is closed.
 // Known events are skipped; the others are returned, newest first. out is queued with
 // the page. It returns ErrNotFound if the gap was closed meanwhile.
-func (j *Journal) CommitPage(ctx context.Context, g Gap, page []Event, last bool, out ...Message) (fresh []Event, closed bool, err error) {
+func (j *Gaps) CommitPage(ctx context.Context, g Gap, page []Event, last bool, out ...Message) (fresh []Event, closed bool, err error) {
 	at := time.Now().UnixMilli()
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		var next int64

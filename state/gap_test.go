@@ -17,21 +17,21 @@ import (
 // gapped commits events after a gap.
 func gapped(t *testing.T, j *Journal, room, token string, events ...Event) {
 	t.Helper()
-	_, err := j.CommitBatch(ctx, Batch{Next: "t", Events: events, Gaps: []Gap{{Room: room, Token: token, Encrypted: EncryptedNever}}})
+	_, err := j.Events.CommitBatch(ctx, Batch{Next: "t", Events: events, Gaps: []Gap{{Room: room, Token: token, Encrypted: EncryptedNever}}})
 	must(t, err)
 }
 
 // fillPage commits a page of the room's oldest gap, newest event first.
 func fillPage(t *testing.T, j *Journal, room, token string, last bool, events ...string) (fresh []string) {
 	t.Helper()
-	g, err := j.Gap(ctx, room)
+	g, err := j.Gaps.Get(ctx, room)
 	must(t, err)
 	g.Token = token
 	var page []Event
 	for _, id := range events {
 		page = append(page, anEvent(room, id, Pending))
 	}
-	got, closed, err := j.CommitPage(ctx, g, page, last)
+	got, closed, err := j.Gaps.CommitPage(ctx, g, page, last)
 	must(t, err)
 	if closed != last {
 		t.Errorf("closed: %v, want %v", closed, last)
@@ -41,7 +41,7 @@ func fillPage(t *testing.T, j *Journal, room, token string, last bool, events ..
 
 func wantPending(t *testing.T, j *Journal, room string, want ...string) {
 	t.Helper()
-	rows, err := j.Pending(ctx, room, 0, 99)
+	rows, err := j.Events.Pending(ctx, room, 0, 99)
 	must(t, err)
 	if diff := cmp.Diff(want, ids(rows)); diff != "" {
 		t.Errorf("pending in %s: %s", room, diff)
@@ -56,7 +56,7 @@ func TestGap(t *testing.T) {
 	commit(t, j, "t", anEvent("!a", "$7", Pending))
 	wantPending(t, j, "!a", "$1")
 	wantPending(t, j, "!b", "$b")
-	if rooms, err := j.GapRooms(ctx); err != nil || cmp.Diff([]string{"!a"}, rooms) != "" {
+	if rooms, err := j.Gaps.Rooms(ctx); err != nil || cmp.Diff([]string{"!a"}, rooms) != "" {
 		t.Errorf("rooms with gaps: %v, %v", rooms, err)
 	}
 
@@ -64,12 +64,12 @@ func TestGap(t *testing.T) {
 		t.Error("a known event counts as new:", diff)
 	}
 	wantPending(t, j, "!a", "$1")
-	g, err := j.Gap(ctx, "!a")
+	g, err := j.Gaps.Get(ctx, "!a")
 	must(t, err)
 	if g.Token != "p2" || g.Pages != 1 || g.Next != g.Low+MaxGap-3 {
 		t.Errorf("after one page: %+v", g)
 	}
-	known, err := j.Known(ctx, "!a", g.Low, []string{"$1", "$4", "$6"})
+	known, err := j.Events.Known(ctx, "!a", g.Low, []string{"$1", "$4", "$6"})
 	must(t, err)
 	if diff := cmp.Diff(map[string]bool{"$1": true}, known); diff != "" {
 		t.Error("known before the gap:", diff)
@@ -81,13 +81,13 @@ func TestGap(t *testing.T) {
 	fillPage(t, j, "!a", "", true, "$8")
 	wantPending(t, j, "!a", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9")
 
-	if _, err := j.Gap(ctx, "!a"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Gaps.Get(ctx, "!a"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("closed gaps are open: %v", err)
 	}
-	if _, _, err := j.CommitPage(ctx, g, []Event{anEvent("!a", "$0", Pending)}, false); !errors.Is(err, ErrNotFound) {
+	if _, _, err := j.Gaps.CommitPage(ctx, g, []Event{anEvent("!a", "$0", Pending)}, false); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a page of a closed gap was stored: %v", err)
 	}
-	if last, err := j.LastEvent(ctx, "!a"); last != "$9" || err != nil {
+	if last, err := j.Events.Last(ctx, "!a"); last != "$9" || err != nil {
 		t.Errorf("the last event is %s, %v", last, err)
 	}
 }
@@ -98,9 +98,9 @@ func TestGapIsBounded(t *testing.T) {
 	gapped(t, j, "!a", "p")
 	_, err := j.db.Exec("UPDATE gap SET next = low + 1")
 	must(t, err)
-	g, err := j.Gap(ctx, "!a")
+	g, err := j.Gaps.Get(ctx, "!a")
 	must(t, err)
-	fresh, closed, err := j.CommitPage(ctx, g, []Event{anEvent("!a", "$3", Pending), anEvent("!a", "$2", Pending), anEvent("!a", "$1", Pending)}, false)
+	fresh, closed, err := j.Gaps.CommitPage(ctx, g, []Event{anEvent("!a", "$3", Pending), anEvent("!a", "$2", Pending), anEvent("!a", "$1", Pending)}, false)
 	must(t, err)
 	if diff := cmp.Diff([]string{"$3", "$2"}, ids(fresh)); diff != "" || !closed {
 		t.Errorf("closed: %v; stored: %s", closed, diff)
@@ -114,22 +114,22 @@ func TestGapReplacesOthers(t *testing.T) {
 	commit(t, j, "t", anEvent("!a", "$1", Pending))
 	gapped(t, j, "!a", "p", anEvent("!a", "$3", Pending))
 	since := time.UnixMilli(1_700_000_000_000).UTC()
-	_, err := j.CommitBatch(ctx, Batch{Next: "u", Events: []Event{anEvent("!a", "$4", Pending)}, Closes: []string{"!a", "!b"},
+	_, err := j.Events.CommitBatch(ctx, Batch{Next: "u", Events: []Event{anEvent("!a", "$4", Pending)}, Closes: []string{"!a", "!b"},
 		Gaps: []Gap{{Room: "!a", Token: "q", Encrypted: EncryptedLater, Since: since}}})
 	must(t, err)
 	wantPending(t, j, "!a", "$1")
-	g, err := j.Gap(ctx, "!a")
+	g, err := j.Gaps.Get(ctx, "!a")
 	must(t, err)
 	if g.Token != "q" || g.Encrypted != EncryptedLater || !g.Since.Equal(since) || g.Hides >= g.Low {
 		t.Errorf("%+v", g)
 	}
-	if known, err := j.Known(ctx, "!a", g.Hides, []string{"$1", "$3"}); err != nil || len(known) != 1 {
+	if known, err := j.Events.Known(ctx, "!a", g.Hides, []string{"$1", "$3"}); err != nil || len(known) != 1 {
 		t.Errorf("known before what is hidden: %v, %v", known, err)
 	}
-	_, err = j.CommitBatch(ctx, Batch{Next: "v", Closes: []string{"!a"}})
+	_, err = j.Events.CommitBatch(ctx, Batch{Next: "v", Closes: []string{"!a"}})
 	must(t, err)
 	wantPending(t, j, "!a", "$1", "$3", "$4")
-	if from, err := j.Hidden(ctx, "!a"); from != math.MaxInt64 || err != nil {
+	if from, err := j.Gaps.Hidden(ctx, "!a"); from != math.MaxInt64 || err != nil {
 		t.Errorf("hidden from %d, %v", from, err)
 	}
 }
@@ -138,19 +138,19 @@ func TestGapReplacesOthers(t *testing.T) {
 // nothing overtakes it.
 func TestGapMayHoldEchoes(t *testing.T) {
 	j := newJournal(t)
-	must(t, j.Queue(ctx, message("x1", "!a", ""), message("x2", "!b", "")))
+	must(t, j.Messages.Queue(ctx, message("x1", "!a", ""), message("x2", "!b", "")))
 	gapped(t, j, "!a", "p")
-	must(t, j.Queue(ctx, message("x3", "!a", "")))
+	must(t, j.Messages.Queue(ctx, message("x3", "!a", "")))
 	next := func(room, want string) {
 		t.Helper()
-		m, err := j.NextMessage(ctx, room)
+		m, err := j.Messages.Next(ctx, room)
 		if err != nil && !errors.Is(err, ErrNotFound) || m.Txn != want {
 			t.Errorf("next in %s: %q, %v, want %q", room, m.Txn, err, want)
 		}
 	}
 	next("!a", "")
 	next("!b", "x2")
-	must(t, j.MarkSent(ctx, "x1", "$echo"))
+	must(t, j.Messages.MarkSent(ctx, "x1", "$echo"))
 	next("!a", "x3") // queued later than the gap
 	fillPage(t, j, "!a", "", true)
 	next("!a", "x3")
@@ -166,16 +166,16 @@ func fillGaps(ctx context.Context, path string) error {
 		return err
 	}
 	for {
-		g, err := j.Gap(ctx, "!r")
+		g, err := j.Gaps.Get(ctx, "!r")
 		if errors.Is(err, ErrNotFound) {
-			token, err := j.NextBatch(ctx)
+			token, err := j.Events.NextBatch(ctx)
 			if err != nil {
 				return err
 			}
 			n, _ := strconv.Atoi(token)
 			after := anEvent("!r", fmt.Sprintf("$%d-%d", n, gapEvents), Pending)
 			gap := Gap{Room: "!r", Token: fmt.Sprintf("%d-%d", n, gapEvents-1), Encrypted: EncryptedNever}
-			if _, err := j.CommitBatch(ctx, Batch{Next: strconv.Itoa(n + 1), Events: []Event{after}, Gaps: []Gap{gap}}); err != nil {
+			if _, err := j.Events.CommitBatch(ctx, Batch{Next: strconv.Itoa(n + 1), Events: []Event{after}, Gaps: []Gap{gap}}); err != nil {
 				return err
 			}
 			continue
@@ -189,7 +189,7 @@ func fillGaps(ctx context.Context, path string) error {
 		}
 		page := []Event{anEvent("!r", "$"+g.Token, Pending)}
 		g.Token = fmt.Sprintf("%d-%d", n, i-1)
-		if _, _, err := j.CommitPage(ctx, g, page, i == 0); err != nil {
+		if _, _, err := j.Gaps.CommitPage(ctx, g, page, i == 0); err != nil {
 			return err
 		}
 		fmt.Println(n*gapEvents + gapEvents - i)
@@ -205,11 +205,11 @@ func TestGapSurvivesKill(t *testing.T) {
 		j := openJournal(t, filepath.Join(dir, "journal.db"))
 		rows, err := queryAll(ctx, j.db, scanEvent, "SELECT "+eventColumns+" FROM event ORDER BY seq")
 		must(t, err)
-		g, err := j.Gap(ctx, "!r")
+		g, err := j.Gaps.Get(ctx, "!r")
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			t.Fatal(err)
 		}
-		visible, err := j.Pending(ctx, "!r", 0, 9999)
+		visible, err := j.Events.Pending(ctx, "!r", 0, 9999)
 		must(t, err)
 		var first []int // of each gap: its oldest event
 		last := gapEvents

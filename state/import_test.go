@@ -41,7 +41,7 @@ func TestImport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
 			oldJournal(t, path, more...)
-			before := withoutNew(rowsOf(t, &Journal{db: must1(sql.Open("sqlite", path))(t)}))
+			before := withoutNew(rowsOf(t, assemble(&core{db: must1(sql.Open("sqlite", path))(t)})))
 			_, err := ReadJournal(ctx, path) // reading changes nothing
 			wantSentence(t, err, "start this release once")
 			if !errors.Is(err, ErrOlder) {
@@ -59,13 +59,13 @@ func TestImport(t *testing.T) {
 			}
 			j := openJournal(t, path)
 			commit(t, j, "s43", anEvent("!den:here", "$new", Pending))
-			if e, err := j.Event(ctx, "!den:here", "$new"); err != nil || e.Seq != 51 { // after the gap
+			if e, err := j.Events.Get(ctx, "!den:here", "$new"); err != nil || e.Seq != 51 { // after the gap
 				t.Errorf("%d, %v", e.Seq, err)
 			}
-			if task, err := j.NextTask(ctx, "!den:here"); err != nil || task.Event != "$running" || len(task.Said) != 1 {
+			if task, err := j.Tasks.Next(ctx, "!den:here"); err != nil || task.Event != "$running" || len(task.Said) != 1 {
 				t.Errorf("%+v, %v", task, err)
 			}
-			if asked, err := j.Waiting(ctx); err != nil || len(asked) != 3 {
+			if asked, err := j.Tasks.Waiting(ctx); err != nil || len(asked) != 3 {
 				t.Errorf("%v, %v", keys(asked), err)
 			}
 		})
@@ -108,7 +108,7 @@ func TestImportUnsent(t *testing.T) {
 	add("m.room.message", `{"body":"a","info":{"mimetype":"a/b","size":5},"file":{"url":"mxc://a/b","v":"v2","iv":"i","hashes":{"sha256":"h"},"key":{"k":"k","ext":true,"key_ops":["decrypt"]}}}`, "",
 		Message{Body: "a", File: &event.FileInfo{URL: "mxc://a/b", MimeType: "a/b", Size: 5, Secret: &event.EncryptedFile{Version: "v2", IV: "i", SHA256: "h", Key: event.JWK{K: "k", Ext: true, KeyOps: []string{"decrypt"}}}}})
 	oldJournal(t, path, more...)
-	unsent, err := openJournal(t, path).Unsent(ctx, "!in:x")
+	unsent, err := openJournal(t, path).Messages.Unsent(ctx, "!in:x")
 	must(t, err)
 	if len(unsent) != len(want) {
 		t.Fatalf("%d messages", len(unsent))
@@ -170,7 +170,7 @@ func TestImportOnFullDisk(t *testing.T) {
 				t.Errorf("half an import: %v", err)
 			}
 			j := openJournal(t, path)
-			if token, err := j.NextBatch(ctx); token != "s42" || err != nil || j.Corrupt() != "" {
+			if token, err := j.Events.NextBatch(ctx); token != "s42" || err != nil || j.Corrupt() != "" {
 				t.Errorf("token %q, %v, moved to %q", token, err, j.Corrupt())
 			}
 		})

@@ -14,7 +14,7 @@ type Imported struct {
 }
 
 // Import stores a conversation, from a file named origin, in place of what came from there before.
-func (j *Journal) Import(ctx context.Context, room, origin string, messages []Imported) error {
+func (j *Memory) Import(ctx context.Context, room, origin string, messages []Imported) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM import WHERE room = ? AND origin = ?", room, origin); err != nil {
 			return err
@@ -32,13 +32,13 @@ func (j *Journal) Import(ctx context.Context, room, origin string, messages []Im
 }
 
 // Imports lists the files from which a room has conversations, in the order in which they came.
-func (j *Journal) Imports(ctx context.Context, room string) ([]string, error) {
+func (j *Memory) Imports(ctx context.Context, room string) ([]string, error) {
 	all, err := queryAll(ctx, j.db, scanText, "SELECT origin FROM import WHERE room = ? GROUP BY origin ORDER BY min(seq)", room)
 	return all, j.failed("list imports", err)
 }
 
 // Remembers reports whether a room has a note or an import.
-func (j *Journal) Remembers(ctx context.Context, room string) bool {
+func (j *Memory) Remembers(ctx context.Context, room string) bool {
 	found := false
 	err := j.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM note WHERE room = ?1)
 		OR EXISTS (SELECT 1 FROM import WHERE room = ?1)`, room).Scan(&found)
@@ -46,7 +46,7 @@ func (j *Journal) Remembers(ctx context.Context, room string) bool {
 }
 
 // Imported returns the conversation that came from a file.
-func (j *Journal) Imported(ctx context.Context, room, origin string) ([]Imported, error) {
+func (j *Memory) Imported(ctx context.Context, room, origin string) ([]Imported, error) {
 	all, err := queryAll(ctx, j.db, func(row scanner) (m Imported, err error) {
 		err = row.Scan(&m.Line, nanos{&m.Time}, &m.Speaker, &m.Text)
 		return m, err

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -20,26 +19,51 @@ import (
 	"matrix-tui/state/sqlitefile"
 )
 
-// Journal is journal.db: the sync token with the events that it covers, gaps, tasks, and
-// outgoing messages. Its methods are safe for concurrent use. Each change is one
-// transaction, which is on disk when the method returns. Errors that a person can fix
-// carry a sentence.
+// Journal is journal.db, in parts. Their methods are safe for concurrent use. Each change is one transaction, which is on
+// disk when the method returns. Errors that a person can fix carry a sentence.
 type Journal struct {
+	*core
+	Events      *Events
+	Undecrypted *Undecrypted
+	Gaps        *Gaps
+	Tasks       *Tasks
+	Messages    *Messages
+	Memory      *Memory
+	Budget      *Budget
+	Snapshots   *Snapshots
+	Removal     *Removal
+
+	fresh bool // its tables were created when it was opened
+}
+
+// The parts of a [Journal].
+type (
+	Events      struct{ *core } // Events are the sync token with what the homeserver has told.
+	Undecrypted struct{ *core } // Undecrypted are the events that wait for a key.
+	Gaps        struct{ *core } // Gaps are what limited syncs left out and what is read of it.
+	Tasks       struct{ *core } // Tasks are the rooms' queues, and what waits for an answer.
+	Messages    struct{ *core } // Messages are the bot's own, sent or not.
+	Memory      struct{ *core } // Memory is notes, imports, and what is forgotten.
+	Budget      struct{ *core } // Budget is tokens and requests by room and day.
+)
+
+// core is what the parts share.
+type core struct {
 	db       *sql.DB
 	path     string
 	log      zerolog.Logger
-	corrupt  string
 	readOnly bool
-	joined   bool // the bot may be running beside it: the snapshots are the bot's
-	fresh    bool // its tables were created when it was opened
-
-	stale   chan struct{} // holds one token while snapshots are to be replaced
-	rest    time.Duration // least time between snapshots, after what the last one took
-	copied  int64         // changes that the newest snapshot has, of this process
-	routine atomic.Int64  // changes that need no snapshot
+	joined   bool         // the bot may be running beside it: the snapshots are the bot's
+	routine  atomic.Int64 // changes that need no snapshot
 
 	damageOnce sync.Once
 	onDamage   atomic.Pointer[func(error)]
+}
+
+func assemble(c *core) *Journal {
+	stale := make(chan struct{}, 1)
+	return &Journal{core: c, Events: &Events{c}, Undecrypted: &Undecrypted{c}, Gaps: &Gaps{c}, Tasks: &Tasks{c}, Messages: &Messages{c},
+		Memory: &Memory{c}, Budget: &Budget{c}, Snapshots: &Snapshots{core: c, stale: stale}, Removal: &Removal{core: c, stale: stale}}
 }
 
 // OpenJournal opens or creates the journal at path. If the file is damaged, or was marked as damaged, its newest snapshot
@@ -50,8 +74,8 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	j := &Journal{path: path, log: log, stale: make(chan struct{}, 1)}
-	err := j.finishRestore()
+	j := assemble(&core{path: path, log: log})
+	err := j.Snapshots.finishRestore()
 	switch {
 	case err != nil:
 	case damage.Marked(path):
@@ -61,7 +85,7 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 	}
 	if damage.Is(err) {
 		log.Error().Err(err).Msg("journal is damaged: restoring a snapshot")
-		if err = j.restore(ctx, err); err == nil {
+		if err = j.Snapshots.restore(ctx, err); err == nil {
 			err = j.open(ctx)
 		}
 	}
@@ -77,7 +101,7 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal %s: %w", path, ErrNotFound)
 	}
-	j := &Journal{path: path, log: zerolog.Nop(), readOnly: true}
+	j := assemble(&core{path: path, log: zerolog.Nop(), readOnly: true})
 	if err := j.connect(url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}); err != nil {
 		return nil, explain(fmt.Errorf("read journal: %w", err), path)
 	}
@@ -107,7 +131,7 @@ func JoinJournal(ctx context.Context, path string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{path: path, log: zerolog.Nop(), joined: true}
+	j := assemble(&core{path: path, log: zerolog.Nop(), joined: true})
 	if err := errors.Join(read.Close(), j.connect(j.params())); err != nil {
 		return nil, explain(fmt.Errorf("open journal: %w", err), path)
 	}
@@ -115,11 +139,11 @@ func JoinJournal(ctx context.Context, path string) (*Journal, error) {
 }
 
 // Corrupt returns the path to which OpenJournal moved a damaged journal, or "".
-func (j *Journal) Corrupt() string { return j.corrupt }
+func (j *Journal) Corrupt() string { return j.Snapshots.corrupt }
 
 // Close closes the journal, after a last snapshot if OpenJournal has opened it.
 func (j *Journal) Close() error {
-	j.closingSnapshot()
+	j.Snapshots.close()
 	if err := j.db.Close(); err != nil {
 		return explain(fmt.Errorf("close journal: %w", err), j.path)
 	}
@@ -172,16 +196,16 @@ func (j *Journal) connect(params url.Values) (err error) {
 }
 
 // inTx runs do in one transaction and rolls it back if do fails.
-func (j *Journal) inTx(ctx context.Context, do func(*sql.Tx) error) error {
-	return sqlitefile.InTx(ctx, j.db, do)
+func (c *core) inTx(ctx context.Context, do func(*sql.Tx) error) error {
+	return sqlitefile.InTx(ctx, c.db, do)
 }
 
 // failed wraps an error with what failed, and adds a sentence if there is one for it. It
 // notes damage.
-func (j *Journal) failed(what string, err error) error {
+func (c *core) failed(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	j.noteDamage(err)
-	return explain(fmt.Errorf("%s: %w", what, err), j.path)
+	c.noteDamage(err)
+	return explain(fmt.Errorf("%s: %w", what, err), c.path)
 }

@@ -32,28 +32,28 @@ func TestCommit(t *testing.T) {
 	}
 	commit(t, j, "t3")
 	commit(t, j, "")
-	if token, err := j.NextBatch(ctx); token != "t3" || err != nil {
+	if token, err := j.Events.NextBatch(ctx); token != "t3" || err != nil {
 		t.Errorf("token %q, %v", token, err)
 	}
 
 	must(t, j.db.Close())
 	j = openJournal(t, path)
 	for _, want := range []Event{a, b} {
-		got, err := j.Event(ctx, want.Room, want.ID)
+		got, err := j.Events.Get(ctx, want.Room, want.ID)
 		must(t, err)
 		if diff := cmp.Diff(want, got, arrived); diff != "" {
 			t.Error(diff)
 		}
 	}
-	if _, err := j.Event(ctx, "!b", "$2"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Events.Get(ctx, "!b", "$2"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 	for room, want := range map[string]string{"!a": "$2", "!b": "$1", "!c": ""} {
-		if got, err := j.LastEvent(ctx, room); got != want || err != nil {
+		if got, err := j.Events.Last(ctx, room); got != want || err != nil {
 			t.Errorf("last event of %s is %q, %v", room, got, err)
 		}
 	}
-	if token, err := newJournal(t).NextBatch(ctx); token != "" || err != nil {
+	if token, err := newJournal(t).Events.NextBatch(ctx); token != "" || err != nil {
 		t.Errorf("token of a new journal is %q, %v", token, err)
 	}
 	for suffix := range strings.SplitSeq(",-wal", ",") {
@@ -72,17 +72,17 @@ func TestKnown(t *testing.T) {
 	for i := range 1300 {
 		asked = append(asked, fmt.Sprint("$", i))
 	}
-	got, err := j.Known(ctx, "!a", math.MaxInt64, asked)
+	got, err := j.Events.Known(ctx, "!a", math.MaxInt64, asked)
 	must(t, err)
 	if diff := cmp.Diff(map[string]bool{"$1": true, "$1200": true}, got); diff != "" {
 		t.Error(diff)
 	}
-	got, err = j.Known(ctx, "!a", 2, asked)
+	got, err = j.Events.Known(ctx, "!a", 2, asked)
 	must(t, err)
 	if diff := cmp.Diff(map[string]bool{"$1": true}, got); diff != "" {
 		t.Error("before the second event:", diff)
 	}
-	if got, err := j.Known(ctx, "!a", math.MaxInt64, nil); len(got) != 0 || err != nil {
+	if got, err := j.Events.Known(ctx, "!a", math.MaxInt64, nil); len(got) != 0 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -169,10 +169,10 @@ func TestJournalHonoursContext(t *testing.T) {
 	j := newJournal(t)
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := j.Commit(gone, "t1", []Event{anEvent("!a", "$1", Pending)}); !errors.Is(err, context.Canceled) {
+	if _, err := j.Events.Commit(gone, "t1", []Event{anEvent("!a", "$1", Pending)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := j.Pending(gone, "!a", 0, 1); !errors.Is(err, context.Canceled) {
+	if _, err := j.Events.Pending(gone, "!a", 0, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	if fresh := commit(t, j, "t1", anEvent("!a", "$1", Pending)); len(fresh) != 1 {
@@ -187,18 +187,18 @@ func TestReadJournal(t *testing.T) {
 		t.Error(err)
 	}
 	j := openJournal(t, path)
-	must(t, j.Claim(ctx, queueTask(t, j, "!a", "$1")))
+	must(t, j.Tasks.Claim(ctx, queueTask(t, j, "!a", "$1")))
 	looked, err := ReadJournal(ctx, path)
 	must(t, err)
 	defer looked.Close()
-	if last, err := looked.LastTask(ctx, "!a"); err != nil || last.Event != "$1" {
+	if last, err := looked.Tasks.Last(ctx, "!a"); err != nil || last.Event != "$1" {
 		t.Errorf("%v, %v", last.Event, err)
 	}
 	commit(t, j, "t2", anEvent("!a", "$2", Pending))
-	if last, err := looked.LastEvent(ctx, "!a"); err != nil || last != "$2" {
+	if last, err := looked.Events.Last(ctx, "!a"); err != nil || last != "$2" {
 		t.Errorf("%v, %v", last, err)
 	}
-	if err := looked.Finish(ctx, "!a", "$1"); err == nil {
+	if err := looked.Events.Finish(ctx, "!a", "$1"); err == nil {
 		t.Error("a journal for reading was changed")
 	}
 }
@@ -215,31 +215,31 @@ func TestDecoded(t *testing.T) {
 	decided := missing
 	decided.ID, decided.Status = "$3", Done
 	fresh := commit(t, j, "", missing, untrusted, decided, anEvent("!b", "$4", Pending))
-	all, err := j.Undecrypted(ctx, "", 0, 9)
+	all, err := j.Undecrypted.In(ctx, "", 0, 9)
 	must(t, err)
 	if diff := cmp.Diff(fresh[:2], all); diff != "" {
 		t.Error(diff)
 	}
-	if n, err := j.CountUndecrypted(ctx, "!a", fresh[1].Seq); n != 2 || err != nil {
+	if n, err := j.Undecrypted.Count(ctx, "!a", fresh[1].Seq); n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	edit := fresh[0]
 	edit.Type, edit.Encryption, edit.Session, edit.Raw = event.TypeMessage, event.Decrypted, "", nil
 	edit.Body.Message = &event.Message{MsgType: "m.text", Body: "* b", NewContent: &event.Text{Body: "b"}, RelatesTo: event.Relation{RelType: "m.replace", EventID: "$0"}}
-	must(t, j.Decoded(ctx, edit))
-	if all, err = j.Undecrypted(ctx, "", 0, 9); err != nil || cmp.Diff([]string{"$2"}, ids(all)) != "" {
+	must(t, j.Undecrypted.Decoded(ctx, edit))
+	if all, err = j.Undecrypted.In(ctx, "", 0, 9); err != nil || cmp.Diff([]string{"$2"}, ids(all)) != "" {
 		t.Errorf("%v, %v", ids(all), err)
 	}
-	got, err := j.PendingEdit(ctx, "!a", "$0", "@alice:x")
+	got, err := j.Events.PendingEdit(ctx, "!a", "$0", "@alice:x")
 	must(t, err)
 	if diff := cmp.Diff(edit, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := j.PendingEdit(ctx, "!a", "$0", "@mallory:x"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Events.PendingEdit(ctx, "!a", "$0", "@mallory:x"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
 	edit.ID = "$unknown"
-	if err := j.Decoded(ctx, edit); !errors.Is(err, ErrNotFound) {
+	if err := j.Undecrypted.Decoded(ctx, edit); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
 }

@@ -24,7 +24,7 @@ var written = []struct {
 
 // mend empties JSON that cannot be read, in the copy of a snapshot: the snapshot has it since the text was damaged, and
 // each start would restore it again.
-func (j *Journal) mend(ctx context.Context) error {
+func (j *Snapshots) mend(ctx context.Context) error {
 	return j.inTx(ctx, func(tx *sql.Tx) error {
 		for _, w := range written {
 			var bad []int64

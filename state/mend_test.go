@@ -27,7 +27,7 @@ func TestFlippedBitInJSON(t *testing.T) {
 			j, s, err := Open(ctx, dir, zerolog.Nop())
 			must(t, err)
 			queueTask(t, j, "!r", "$1")
-			must(t, j.Queue(ctx, message("m", "!r", "$1")))
+			must(t, j.Messages.Queue(ctx, message("m", "!r", "$1")))
 			must(t, s.SetContainer(ctx, "!r", "box"))
 			_, err = j.db.Exec(spoil)
 			must(t, err)
@@ -37,9 +37,9 @@ func TestFlippedBitInJSON(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				_, e := j.Event(ctx, "!r", "$1")
-				_, task := j.Task(ctx, "$1")
-				_, unsent := j.Unsent(ctx, "!r")
+				_, e := j.Events.Get(ctx, "!r", "$1")
+				_, task := j.Tasks.Get(ctx, "$1")
+				_, unsent := j.Messages.Unsent(ctx, "!r")
 				if s.Container("!r") != "box" {
 					t.Error("the container is lost")
 				}

@@ -122,14 +122,14 @@ const (
 
 // Answered reports whether the journal has a message that finished the event or task
 // with this key: a result, its substitute, or a reply.
-func (j *Journal) Answered(ctx context.Context, key string) (bool, error) {
+func (j *Messages) Answered(ctx context.Context, key string) (bool, error) {
 	var n int
 	err := j.db.QueryRowContext(ctx, queryAnswered, key, key, key).Scan(&n)
 	return n > 0, j.failed("look up answer", err)
 }
 
 // Queue stores messages to be sent, in one transaction. One with a known transaction ID stays unchanged.
-func (j *Journal) Queue(ctx context.Context, out ...Message) error {
+func (j *Messages) Queue(ctx context.Context, out ...Message) error {
 	if len(out) == 0 {
 		return nil
 	}
@@ -160,14 +160,14 @@ func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
 }
 
 // Unsent returns the messages of a room that are to be sent, in order, at most MaxBatch of them.
-func (j *Journal) Unsent(ctx context.Context, room string) ([]Message, error) {
+func (j *Messages) Unsent(ctx context.Context, room string) ([]Message, error) {
 	rows, err := queryAll(ctx, j.db, scanMessage, queryUnsent, room, MaxBatch)
 	return rows, j.failed("look up unsent messages", err)
 }
 
-// NextMessage returns the room's first message to be sent, or ErrNotFound. It returns
+// Next returns the room's first message to be sent, or ErrNotFound. It returns
 // none while the echo of that message may be in a [Gap].
-func (j *Journal) NextMessage(ctx context.Context, room string) (Message, error) {
+func (j *Messages) Next(ctx context.Context, room string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryUnsent, room, 1))
 	if err != nil {
 		return m, j.failed("look up unsent message", err)
@@ -181,65 +181,65 @@ func (j *Journal) NextMessage(ctx context.Context, room string) (Message, error)
 }
 
 // UnsentRooms returns the rooms that have messages to be sent.
-func (j *Journal) UnsentRooms(ctx context.Context) ([]string, error) {
+func (j *Messages) UnsentRooms(ctx context.Context) ([]string, error) {
 	rooms, err := queryAll(ctx, j.db, scanText, queryUnsentRooms)
 	return rooms, j.failed("look up rooms with unsent messages", err)
 }
 
-// LastMessageSeq returns the highest Seq of all messages, 0 if there are none. It grows with each new message.
-func (j *Journal) LastMessageSeq(ctx context.Context) (seq int64, err error) {
+// LastSeq returns the highest Seq of all messages, 0 if there are none. It grows with each new message.
+func (j *Messages) LastSeq(ctx context.Context) (seq int64, err error) {
 	err = j.db.QueryRowContext(ctx, "SELECT ifnull(max(seq), 0) FROM message").Scan(&seq)
 	return seq, j.failed("look up last message", err)
 }
 
-// Message returns one message, or ErrNotFound.
-func (j *Journal) Message(ctx context.Context, txn string) (Message, error) {
+// Get returns one message, or ErrNotFound.
+func (j *Messages) Get(ctx context.Context, txn string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessage, txn))
 	return m, j.failed("look up message", err)
 }
 
-// MessageOf returns the message that became an event of the room, or ErrNotFound: the event is not ours then.
-func (j *Journal) MessageOf(ctx context.Context, room, event string) (Message, error) {
+// Of returns the message that became an event of the room, or ErrNotFound: the event is not ours then.
+func (j *Messages) Of(ctx context.Context, room, event string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessageOf, room, event))
 	return m, j.failed("look up message of event", err)
 }
 
 // MarkSent records which event a message became. It returns ErrNotFound for an unknown transaction ID, and ErrTwice if the
 // message became another event before.
-func (j *Journal) MarkSent(ctx context.Context, txn, event string) error {
+func (j *Messages) MarkSent(ctx context.Context, txn, event string) error {
 	err := j.mark(ctx, "mark message sent",
 		"UPDATE message SET status = 1, event = ?2, error = '' WHERE txn = ?1 AND (status <> 1 OR event IN ('', ?2))", txn, event)
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if _, err := j.Message(ctx, txn); err != nil {
+	if _, err := j.Get(ctx, txn); err != nil {
 		return err
 	}
 	return ErrTwice
 }
 
 // MarkRefused records that the homeserver will never accept a message, and why. A sent message stays sent.
-func (j *Journal) MarkRefused(ctx context.Context, txn, why string) error {
+func (j *Messages) MarkRefused(ctx context.Context, txn, why string) error {
 	return j.mark(ctx, "mark message refused",
 		"UPDATE message SET status = iif(status = 1, 1, 2), error = iif(status = 1, error, ?2) WHERE txn = ?1", txn, clip(why, 4096))
 }
 
 // Unsay removes what a message says from the journal. One that is not sent yet is not sent any more.
-func (j *Journal) Unsay(ctx context.Context, txn string) error {
+func (j *Messages) Unsay(ctx context.Context, txn string) error {
 	return j.mark(ctx, "remove a message's text", "UPDATE message SET body = '', details = '', small = '', file = '', status = iif(status = 1, 1, 2) WHERE txn = ?1", txn)
 }
 
 // mark changes one row, or returns ErrNotFound.
-func (j *Journal) mark(ctx context.Context, what, statement string, args ...any) error {
-	res, err := j.db.ExecContext(ctx, statement, args...)
+func (c *core) mark(ctx context.Context, what, statement string, args ...any) error {
+	res, err := c.db.ExecContext(ctx, statement, args...)
 	if err != nil {
-		return j.failed(what, err)
+		return c.failed(what, err)
 	}
 	n, err := res.RowsAffected()
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
-	return j.failed(what, err)
+	return c.failed(what, err)
 }
 
 func scanMessage(row scanner) (Message, error) {

@@ -17,7 +17,7 @@ func TestLastActiveMoves(t *testing.T) {
 	j := newJournal(t)
 	active := func(room string) time.Time {
 		t.Helper()
-		at, err := j.LastActive(ctx, room)
+		at, err := j.Tasks.LastActive(ctx, room)
 		must(t, err)
 		return at
 	}
@@ -25,8 +25,8 @@ func TestLastActiveMoves(t *testing.T) {
 		t.Helper()
 		task := queueTask(t, j, room, event)
 		task.Updated = at
-		must(t, j.Claim(ctx, task))
-		must(t, j.FinishTask(ctx, task.Key))
+		must(t, j.Tasks.Claim(ctx, task))
+		must(t, j.Tasks.Finish(ctx, task.Key))
 	}
 	move := func(from, to string) {
 		t.Helper()
@@ -64,11 +64,11 @@ func TestJournalMoveRoom(t *testing.T) {
 	asking := queueTask(t, j, "!old", "$5")
 	over := queueTask(t, j, "!old", "$6")
 	commit(t, j, "t", anEvent("!old", "$2", Pending), anEvent("!old", "$3", Archived), anEvent("!old", "$4", Done), anEvent("!old", "$tombstone", Pending))
-	must(t, j.Wait(ctx, asking, []Message{message("q", "!old", "$5")}))
-	must(t, j.FinishTask(ctx, over.Key))
-	must(t, j.Queue(ctx, message("x1", "!old", ""), message("x2", "!old", "$1")))
-	must(t, j.MarkSent(ctx, "x1", "$e"))
-	must(t, j.Queue(ctx, message("x3", "!old", "$1")))
+	must(t, j.Tasks.Wait(ctx, asking, []Message{message("q", "!old", "$5")}))
+	must(t, j.Tasks.Finish(ctx, over.Key))
+	must(t, j.Messages.Queue(ctx, message("x1", "!old", ""), message("x2", "!old", "$1")))
+	must(t, j.Messages.MarkSent(ctx, "x1", "$e"))
+	must(t, j.Messages.Queue(ctx, message("x3", "!old", "$1")))
 	adapt := Adapter{
 		Key: func(event string) string { return "new " + event },
 		Message: func(o Message) Message {
@@ -87,55 +87,55 @@ func TestJournalMoveRoom(t *testing.T) {
 		t.Error("moved without a successor")
 	}
 
-	rows, err := j.Pending(ctx, "!new", 0, 9)
+	rows, err := j.Events.Pending(ctx, "!new", 0, 9)
 	must(t, err)
 	want := anEvent("!new", "$2", Pending)
 	want.Home = "!old"
 	if diff := cmp.Diff([]Event{want}, rows, cmpopts.IgnoreFields(Event{}, "Seq", "At")); diff != "" {
 		t.Error(diff)
 	}
-	next, err := j.NextTask(ctx, "!new")
+	next, err := j.Tasks.Next(ctx, "!new")
 	must(t, err)
-	waits, err := j.WaitingIn(ctx, "!new")
+	waits, err := j.Tasks.WaitingIn(ctx, "!new")
 	must(t, err)
 	queued.Room, queued.Key = "!new", "new $1"
 	asking.Room, asking.Key, asking.State = "!new", "new $5", TaskWaiting
 	if diff := cmp.Diff([]Task{queued, asking}, append([]Task{next}, waits...)); diff != "" {
 		t.Error(diff)
 	}
-	if all, err := j.Waiting(ctx); len(all) != 1 || err != nil {
+	if all, err := j.Tasks.Waiting(ctx); len(all) != 1 || err != nil {
 		t.Errorf("left in the old room: %v, %v", keys(all), err)
 	}
-	if rows, err := j.Pending(ctx, "!old", 0, 9); len(rows) > 0 || err != nil {
+	if rows, err := j.Events.Pending(ctx, "!old", 0, 9); len(rows) > 0 || err != nil {
 		t.Errorf("left in the old room: %v, %v", ids(rows), err)
 	}
-	if _, err := j.NextTask(ctx, "!old"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Tasks.Next(ctx, "!old"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("left in the old room: %v", err)
 	}
-	if last, err := j.LastTask(ctx, "!old"); err != nil || last.Key != over.Key {
+	if last, err := j.Tasks.Last(ctx, "!old"); err != nil || last.Key != over.Key {
 		t.Errorf("a finished task has moved: %s, %v", last.Key, err)
 	}
-	if row, err := j.Event(ctx, "!old", "$tombstone"); err != nil || row.Status != Done {
+	if row, err := j.Events.Get(ctx, "!old", "$tombstone"); err != nil || row.Status != Done {
 		t.Errorf("the tombstone has status %d, %v", row.Status, err)
 	}
 	if fresh := commit(t, j, "t", anEvent("!old", "$2", Pending)); len(fresh) > 0 {
 		t.Error("a moved event that arrived again counted as new")
 	}
 	for txn, status := range map[string]OutStatus{"x1": Sent, "x2": Unsent, "x3": Refused} {
-		got, err := j.Message(ctx, txn)
+		got, err := j.Messages.Get(ctx, txn)
 		must(t, err)
 		if moved := got.Relation == "moved" && got.Target == "$there" && got.Thread == "$root"; got.Status != status || moved == (status == Sent) || (got.Error != "") != (status == Refused) {
 			t.Errorf("%+v", got)
 		}
 	}
 	for room, want := range map[string][]string{"!new": {"q", "x2"}, "!old": nil} {
-		unsent, err := j.Unsent(ctx, room)
+		unsent, err := j.Messages.Unsent(ctx, room)
 		must(t, err)
 		if diff := cmp.Diff(want, txns(unsent)); diff != "" {
 			t.Error(room, diff)
 		}
 		for _, m := range unsent {
-			if _, err := j.Task(ctx, m.Task); err != nil {
+			if _, err := j.Tasks.Get(ctx, m.Task); err != nil {
 				t.Errorf("%s belongs to %s: %v", m.Txn, m.Task, err)
 			}
 		}
@@ -151,23 +151,23 @@ func TestMoveLeavesTheRoomsOwn(t *testing.T) {
 		e.ID, e.Room, e.Type, e.Sender = fmt.Sprint("$", i), "!old", kind, "@ann:x"
 		rows = append(rows, e)
 	}
-	_, err := j.Commit(ctx, "", rows[:2])
+	_, err := j.Events.Commit(ctx, "", rows[:2])
 	must(t, err)
-	if busy, err := j.BusyRooms(ctx); len(busy) > 0 || err != nil {
+	if busy, err := j.Events.BusyRooms(ctx); len(busy) > 0 || err != nil {
 		t.Errorf("busy: %v, %v", busy, err)
 	}
-	if known, err := j.PendingOf(ctx, event.TypeTombstone); len(known) != 1 || known[0].ID != "$0" || err != nil {
+	if known, err := j.Events.PendingOf(ctx, event.TypeTombstone); len(known) != 1 || known[0].ID != "$0" || err != nil {
 		t.Errorf("tombstones: %v, %v", known, err)
 	}
-	_, err = j.Commit(ctx, "", rows[2:])
+	_, err = j.Events.Commit(ctx, "", rows[2:])
 	must(t, err)
-	if busy, err := j.BusyRooms(ctx); len(busy) != 1 || err != nil {
+	if busy, err := j.Events.BusyRooms(ctx); len(busy) != 1 || err != nil {
 		t.Errorf("busy: %v, %v", busy, err)
 	}
 	must(t, j.MoveRoom(ctx, "!old", "!new", Adapter{}, "$0"))
-	left, err := j.Pending(ctx, "!old", 0, 9)
+	left, err := j.Events.Pending(ctx, "!old", 0, 9)
 	must(t, err)
-	moved, err := j.Pending(ctx, "!new", 0, 9)
+	moved, err := j.Events.Pending(ctx, "!new", 0, 9)
 	if len(left) > 0 || len(moved) != 1 || moved[0].Type != event.TypeMessage || err != nil {
 		t.Errorf("%d are left, %v have moved, %v", len(left), moved, err)
 	}
@@ -178,25 +178,25 @@ func TestMoveLeavesTheRoomsOwn(t *testing.T) {
 func TestMoveNotes(t *testing.T) {
 	j := newJournal(t)
 	note := Note{Room: "!old", Kind: Semantic, Text: "the door is green", Source: Added}
-	_, err := j.AddNotes(ctx, note, Note{Room: "!old", Kind: Semantic, Text: "the roof leaks", Source: Added})
+	_, err := j.Memory.AddNotes(ctx, note, Note{Room: "!old", Kind: Semantic, Text: "the roof leaks", Source: Added})
 	must(t, err)
-	must(t, j.RedactNotes(ctx, "!old", "$1"))
+	must(t, j.Memory.RedactNotes(ctx, "!old", "$1"))
 	note.Room = "!new"
-	_, err = j.AddNotes(ctx, note)
+	_, err = j.Memory.AddNotes(ctx, note)
 	must(t, err)
 	for range 2 {
 		must(t, j.MoveRoom(ctx, "!old", "!new", Adapter{}))
 	}
-	added, err := j.AddNotes(ctx, note)
+	added, err := j.Memory.AddNotes(ctx, note)
 	must(t, err)
-	notes, err := j.Notes(ctx, "!new")
+	notes, err := j.Memory.Notes(ctx, "!new")
 	if must(t, err); len(added) != 0 || len(notes) != 2 {
 		t.Errorf("the successor has %+v", notes)
 	}
-	if untidy, err := j.Untidy(ctx, "!new"); err != nil || !untidy {
+	if untidy, err := j.Memory.Untidy(ctx, "!new"); err != nil || !untidy {
 		t.Errorf("its container is tidy (%v)", err)
 	}
-	if untidy, err := j.Untidy(ctx, "!old"); err != nil || untidy {
+	if untidy, err := j.Memory.Untidy(ctx, "!old"); err != nil || untidy {
 		t.Errorf("the old room's is not (%v)", err)
 	}
 }

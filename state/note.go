@@ -70,7 +70,7 @@ func noteID(room, text string) string {
 
 // AddNotes stores notes, gives them their IDs, and returns those that are new. One that the room has stays unchanged. What was
 // forgotten may be stated again, but is not observed again.
-func (j *Journal) AddNotes(ctx context.Context, notes ...Note) (added []Note, err error) {
+func (j *Memory) AddNotes(ctx context.Context, notes ...Note) (added []Note, err error) {
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		added = nil
 		for i, n := range notes {
@@ -103,7 +103,7 @@ func (j *Journal) AddNotes(ctx context.Context, notes ...Note) (added []Note, er
 }
 
 // Notes returns the notes of a room, the newest first: those of some kinds, or all.
-func (j *Journal) Notes(ctx context.Context, room string, kinds ...NoteKind) ([]Note, error) {
+func (j *Memory) Notes(ctx context.Context, room string, kinds ...NoteKind) ([]Note, error) {
 	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ? ORDER BY time DESC, seq DESC", room)
 	if len(kinds) > 0 {
 		all = slices.DeleteFunc(all, func(n Note) bool { return !slices.Contains(kinds, n.Kind) })
@@ -112,13 +112,13 @@ func (j *Journal) Notes(ctx context.Context, room string, kinds ...NoteKind) ([]
 }
 
 // NotesOfTask returns the notes that a task's result shows, oldest first.
-func (j *Journal) NotesOfTask(ctx context.Context, task string) ([]Note, error) {
+func (j *Memory) NotesOfTask(ctx context.Context, task string) ([]Note, error) {
 	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+" FROM note WHERE task = ? AND task <> '' ORDER BY seq", task)
 	return all, j.failed("read notes of a task", err)
 }
 
 // SetWritten records which notes of a room their files have now, or have no longer.
-func (j *Journal) SetWritten(ctx context.Context, room string, written bool, ids ...string) error {
+func (j *Memory) SetWritten(ctx context.Context, room string, written bool, ids ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		for _, id := range ids {
 			if _, err := tx.ExecContext(ctx, "UPDATE note SET written = ? WHERE room = ? AND id = ?", written, room, id); err != nil {
@@ -131,7 +131,7 @@ func (j *Journal) SetWritten(ctx context.Context, room string, written bool, ids
 }
 
 // RemoveNotes removes notes of a room and keeps hashes of them and of their lines, so that no file brings them back.
-func (j *Journal) RemoveNotes(ctx context.Context, gone ...Note) error {
+func (j *Memory) RemoveNotes(ctx context.Context, gone ...Note) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error { return removeNotes(ctx, tx, gone) })
 	return j.failed("remove notes", err)
 }
@@ -177,8 +177,8 @@ func moveNotes(ctx context.Context, tx *sql.Tx, from, to string) error {
 	return err
 }
 
-// RemoveMemory removes all that a room remembers.
-func (j *Journal) RemoveMemory(ctx context.Context, room string) error {
+// Clear removes all that a room remembers.
+func (j *Memory) Clear(ctx context.Context, room string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"note", "import", "forgotten"} {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE room = ?", room); err != nil {

@@ -25,7 +25,7 @@ const fileShare = 20
 
 // newerThanSnapshot reports whether the journal was restored from a snapshot that is older than state.json.
 func (s *Store) newerThanSnapshot(ctx context.Context) (bool, error) {
-	restored, err := s.journal.Restored(ctx)
+	restored, err := s.journal.Snapshots.Restored(ctx)
 	if err != nil || restored == nil || restored.At.IsZero() {
 		return false, err
 	}

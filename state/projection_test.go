@@ -86,7 +86,7 @@ func TestNewerFileThanSnapshot(t *testing.T) {
 		must(t, s.AppendHistory(ctx, "!forgotten", turn(1)))
 		must(t, s.SetSession(ctx, "!r", "s"))
 		must(t, s.SetContainer(ctx, "!old", "box"))
-		must(t, j.takeSnapshot(ctx))
+		must(t, j.Snapshots.take(ctx))
 		must(t, s.MoveRoom(ctx, "!old", "!next"))
 		must(t, s.AppendHistory(ctx, "!r", turn(3)))
 		must(t, s.SetHistory(ctx, "!forgotten", nil))

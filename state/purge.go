@@ -38,7 +38,7 @@ var purges = []string{
 // messages with their tasks, and of each room the newest event and the newest
 // task with its messages. The clock is this host's, not the events' own.
 func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err error) {
-	if n, err = j.foldSpending(ctx, before); err != nil {
+	if n, err = j.Budget.fold(ctx, before); err != nil {
 		return n, j.failed("purge journal", err)
 	}
 	for _, statement := range purges {

@@ -18,21 +18,21 @@ func TestPurge(t *testing.T) {
 	j := newJournal(t)
 	commit(t, j, "t", anEvent("!a", "$archived", Archived), anEvent("!a", "$done", Done), anEvent("!a", "$pending", Pending))
 	task := func(id string) Task { return queueTask(t, j, "!a", id) }
-	over := func(id string) { t.Helper(); must(t, j.Claim(ctx, task(id))); must(t, j.FinishTask(ctx, id)) }
+	over := func(id string) { t.Helper(); must(t, j.Tasks.Claim(ctx, task(id))); must(t, j.Tasks.Finish(ctx, id)) }
 	over("$over")
 	over("$unsent")
 	task("$queued")
-	must(t, j.Claim(ctx, task("$running")))
-	must(t, j.Answer(ctx, task("$answered"), []Message{message("of-answered", "!a", "$answered")}))
-	must(t, j.Wait(ctx, task("$waiting"), []Message{message("question", "!a", "$waiting")}))
-	must(t, j.MarkSent(ctx, "question", "$e0"))
+	must(t, j.Tasks.Claim(ctx, task("$running")))
+	must(t, j.Tasks.Answer(ctx, task("$answered"), []Message{message("of-answered", "!a", "$answered")}))
+	must(t, j.Tasks.Wait(ctx, task("$waiting"), []Message{message("question", "!a", "$waiting")}))
+	must(t, j.Messages.MarkSent(ctx, "question", "$e0"))
 	over("$task")
 	commit(t, j, "t", anEvent("!a", "$newest", Archived), anEvent("!b", "$only", Archived))
-	must(t, j.Queue(ctx, message("sent", "!a", "$over"), message("of-task", "!a", "$task"), message("refused", "!a", ""), message("unsent", "!a", "$unsent")))
-	must(t, j.MarkSent(ctx, "of-answered", "$e1"))
-	must(t, j.MarkSent(ctx, "sent", "$e2"))
-	must(t, j.MarkSent(ctx, "of-task", "$e3"))
-	must(t, j.MarkRefused(ctx, "refused", "why"))
+	must(t, j.Messages.Queue(ctx, message("sent", "!a", "$over"), message("of-task", "!a", "$task"), message("refused", "!a", ""), message("unsent", "!a", "$unsent")))
+	must(t, j.Messages.MarkSent(ctx, "of-answered", "$e1"))
+	must(t, j.Messages.MarkSent(ctx, "sent", "$e2"))
+	must(t, j.Messages.MarkSent(ctx, "of-task", "$e3"))
+	must(t, j.Messages.MarkRefused(ctx, "refused", "why"))
 
 	n, err := j.Purge(ctx, time.Now().Add(-time.Hour))
 	must(t, err)
@@ -45,22 +45,22 @@ func TestPurge(t *testing.T) {
 	if n != 8 { // two messages, the task $over, five events
 		t.Errorf("%d rows are gone, want 8", n)
 	}
-	all, err := j.Known(ctx, "!a", math.MaxInt64, []string{"$archived", "$done", "$pending", "$over", "$queued", "$running", "$answered", "$unsent", "$waiting", "$task", "$newest"})
+	all, err := j.Events.Known(ctx, "!a", math.MaxInt64, []string{"$archived", "$done", "$pending", "$over", "$queued", "$running", "$answered", "$unsent", "$waiting", "$task", "$newest"})
 	must(t, err)
 	want := map[string]bool{"$pending": true, "$queued": true, "$running": true, "$answered": true, "$waiting": true, "$newest": true}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Error(diff)
 	}
 	for key, kept := range map[string]bool{"$queued": true, "$running": true, "$answered": true, "$waiting": true, "$task": true, "$unsent": true, "$over": false} {
-		if _, err := j.Task(ctx, key); (err == nil) != kept {
+		if _, err := j.Tasks.Get(ctx, key); (err == nil) != kept {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if last, err := j.LastEvent(ctx, "!b"); last != "$only" || err != nil {
+	if last, err := j.Events.Last(ctx, "!b"); last != "$only" || err != nil {
 		t.Errorf("last event of a quiet room: %q, %v", last, err)
 	}
 	for txn, kept := range map[string]bool{"of-answered": true, "of-task": true, "question": true, "unsent": true, "sent": false, "refused": false} {
-		if _, err := j.Message(ctx, txn); (err == nil) != kept {
+		if _, err := j.Messages.Get(ctx, txn); (err == nil) != kept {
 			t.Errorf("%s: %v", txn, err)
 		}
 	}

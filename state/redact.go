@@ -34,7 +34,7 @@ const (
 // Redact removes what an event says, and what its edits say, also from the tasks of a room that runs have received it
 // for, and returns these tasks, also again. The room of the event differs from theirs after a room upgrade. It is no error if the
 // journal does not have the event.
-func (j *Journal) Redact(ctx context.Context, home, id, room string) (tasks []Task, err error) {
+func (j *Removal) Redact(ctx context.Context, home, id, room string) (tasks []Task, err error) {
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE event SET body = '{}', raw = '',
 			encryption = CASE WHEN encryption IN ('missing key', 'untrusted') THEN 'undecryptable' ELSE encryption END WHERE room = ?1 AND (event = ?2 OR rel_type = 'm.replace' AND relates_to = ?2)
@@ -65,7 +65,7 @@ func (j *Journal) Redact(ctx context.Context, home, id, room string) (tasks []Ta
 }
 
 // Quoted reports whether a run of the room's session may have received an event as a quotation, or as the context of one.
-func (j *Journal) Quoted(ctx context.Context, home, event, room, session string) (bool, error) {
+func (j *Removal) Quoted(ctx context.Context, home, event, room, session string) (bool, error) {
 	var n int
 	err := j.db.QueryRowContext(ctx, queryQuoted, room, session, event, quoteBefore).Scan(&n)
 	return n > 0, j.failed("look up quotations", err)

@@ -35,7 +35,7 @@ type Restored struct {
 const restoredKey = "restored" // in the table meta
 
 // Restored returns what took the place of a damaged or lost journal, or nil if nothing did or that is reported.
-func (j *Journal) Restored(ctx context.Context) (*Restored, error) {
+func (j *Snapshots) Restored(ctx context.Context) (*Restored, error) {
 	var text string
 	err := j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = ?", restoredKey).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -51,7 +51,7 @@ func (j *Journal) Restored(ctx context.Context) (*Restored, error) {
 	return r, nil
 }
 
-func (j *Journal) noteRestored(ctx context.Context, r Restored) error {
+func (j *Snapshots) noteRestored(ctx context.Context, r Restored) error {
 	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')", restoredKey, string(encodeJSON(r)))
 	return j.failed("note what was restored", err)
 }
@@ -60,14 +60,14 @@ func (j *Journal) noteRestored(ctx context.Context, r Restored) error {
 const endRestoring = "DELETE FROM meta WHERE key = 'restoring' AND NOT EXISTS (SELECT 1 FROM gap)"
 
 // Restoring reports whether the room's tasks are of a snapshot and may have ended since: what is missing shows that.
-func (j *Journal) Restoring(ctx context.Context, room string) (bool, error) {
+func (j *Snapshots) Restoring(ctx context.Context, room string) (bool, error) {
 	n := 0
 	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta JOIN gap ON room = ? WHERE key = 'restoring'", room).Scan(&n)
 	return n > 0, j.failed("look up what was restored", err)
 }
 
 // ForgetRestored records that the owners know what was restored.
-func (j *Journal) ForgetRestored(ctx context.Context) error {
+func (j *Snapshots) ForgetRestored(ctx context.Context) error {
 	_, err := j.db.ExecContext(ctx, "DELETE FROM meta WHERE key = ?", restoredKey)
 	return j.failed("forget what was restored", err)
 }
@@ -75,7 +75,7 @@ func (j *Journal) ForgetRestored(ctx context.Context) error {
 // Decided stores that events were decided, for those that a restored journal does not
 // have: they may arrive again. They come before all others, and are kept as long as what
 // arrives now.
-func (j *Journal) Decided(ctx context.Context, room string, events ...string) error {
+func (j *Snapshots) Decided(ctx context.Context, room string, events ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		for _, id := range events {
 			_, err := tx.ExecContext(ctx, `INSERT INTO event (seq, room, event, sender, type, time, raw, status, at, encryption)
@@ -92,17 +92,17 @@ func (j *Journal) Decided(ctx context.Context, room string, events ...string) er
 
 // noteDamage leaves the marker and reports to OnDamage if an error says that the journal
 // is damaged.
-func (j *Journal) noteDamage(err error) {
-	if !damage.Is(err) || j.readOnly {
+func (c *core) noteDamage(err error) {
+	if !damage.Is(err) || c.readOnly {
 		return
 	}
-	j.damageOnce.Do(func() {
-		if marked := damage.Mark(j.path, err); marked != nil {
-			j.log.Error().Err(marked).Msg("cannot leave a marker at the damaged journal")
+	c.damageOnce.Do(func() {
+		if marked := damage.Mark(c.path, err); marked != nil {
+			c.log.Error().Err(marked).Msg("cannot leave a marker at the damaged journal")
 		}
-		j.log.Error().Err(err).Str("journal", j.path).Msg("journal is damaged: the next start restores a snapshot")
-		if report := j.onDamage.Load(); report != nil {
-			(*report)(explain(fmt.Errorf("journal is damaged: %w", err), j.path))
+		c.log.Error().Err(err).Str("journal", c.path).Msg("journal is damaged: the next start restores a snapshot")
+		if report := c.onDamage.Load(); report != nil {
+			(*report)(explain(fmt.Errorf("journal is damaged: %w", err), c.path))
 		}
 	})
 }
@@ -112,7 +112,7 @@ func (j *Journal) noteDamage(err error) {
 func (j *Journal) OnDamage(report func(error)) { j.onDamage.Store(&report) }
 
 // finishRestore completes a replacement that a crash interrupted after the damaged file was moved.
-func (j *Journal) finishRestore() error {
+func (j *Snapshots) finishRestore() error {
 	if exists(j.newPath()) && !exists(j.path) && !damage.Marked(j.path) {
 		return j.putNew()
 	}
@@ -120,14 +120,14 @@ func (j *Journal) finishRestore() error {
 }
 
 // restore replaces a damaged journal.
-func (j *Journal) restore(ctx context.Context, why error) error {
+func (j *Snapshots) restore(ctx context.Context, why error) error {
 	if err := damage.Mark(j.path, why); err != nil {
 		return err
 	}
 	aside := damage.AsideName(j.path)
 	r := Restored{From: filepath.Base(aside)}
-	fresh := &Journal{path: j.newPath(), log: j.log}
-	for _, snapshot := range append(j.snapshots(), "") {
+	fresh := assemble(&core{path: j.newPath(), log: j.log})
+	for _, snapshot := range append(j.files(), "") {
 		err := removeDatabase(fresh.path)
 		if r.At = (time.Time{}); err == nil && snapshot != "" {
 			r.At, err = copySnapshot(ctx, snapshot, fresh.path)
@@ -136,7 +136,7 @@ func (j *Journal) restore(ctx context.Context, why error) error {
 			err = fresh.open(ctx)
 		}
 		if err == nil {
-			if err = fresh.mend(ctx); err == nil {
+			if err = fresh.Snapshots.mend(ctx); err == nil {
 				break
 			}
 			err = errors.Join(err, fresh.db.Close())
@@ -146,7 +146,7 @@ func (j *Journal) restore(ctx context.Context, why error) error {
 		}
 		j.log.Warn().Err(err).Msg("cannot use a snapshot of the journal")
 	}
-	err := fresh.noteRestored(ctx, r)
+	err := fresh.Snapshots.noteRestored(ctx, r)
 	if err = errors.Join(err, fresh.db.Close()); err != nil {
 		return fmt.Errorf("restore journal: %w", err)
 	}
@@ -165,7 +165,7 @@ func useless(err error) bool {
 }
 
 // putNew puts the complete new file in the place of the journal.
-func (j *Journal) putNew() error {
+func (j *Snapshots) putNew() error {
 	if err := os.Rename(j.newPath(), j.path); err != nil {
 		return fmt.Errorf("replace damaged journal: %w", err)
 	}
@@ -206,7 +206,7 @@ func copySnapshot(ctx context.Context, from, to string) (at time.Time, err error
 	return info.ModTime().UTC(), err
 }
 
-func (j *Journal) newPath() string { return j.path + ".new" }
+func (j *Snapshots) newPath() string { return j.path + ".new" }
 
 // removeDatabase removes a database and its other files, if they exist.
 func removeDatabase(path string) error {

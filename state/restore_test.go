@@ -60,7 +60,7 @@ func checkRestored(t *testing.T, j *Journal, before map[string]string) {
 	if j.Corrupt() == "" || damage.Marked(j.path) {
 		t.Fatal("the journal was not replaced")
 	}
-	report, err := j.Restored(ctx)
+	report, err := j.Snapshots.Restored(ctx)
 	must(t, err)
 	if report == nil || filepath.Base(j.Corrupt()) != report.From || report.At.IsZero() {
 		t.Fatalf("report %+v, moved to %s", report, j.Corrupt())
@@ -73,8 +73,8 @@ func checkRestored(t *testing.T, j *Journal, before map[string]string) {
 	}
 	must(t, damage.Check(ctx, j.db))
 	must(t, use(j))
-	must(t, j.ForgetRestored(ctx))
-	if report, err := j.Restored(ctx); report != nil || err != nil {
+	must(t, j.Snapshots.ForgetRestored(ctx))
+	if report, err := j.Snapshots.Restored(ctx); report != nil || err != nil {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
@@ -107,9 +107,9 @@ func TestSnapshotThatCounts(t *testing.T) {
 				checkRestored(t, j, before)
 				return
 			}
-			report, err := j.Restored(ctx)
+			report, err := j.Snapshots.Restored(ctx)
 			must(t, err)
-			if token, err := j.NextBatch(ctx); report == nil || !report.At.IsZero() || token != "" || err != nil {
+			if token, err := j.Events.NextBatch(ctx); report == nil || !report.At.IsZero() || token != "" || err != nil {
 				t.Errorf("%+v, token %q, %v", report, token, err)
 			}
 			must(t, use(j))
@@ -150,7 +150,7 @@ func TestRestoreThatCannotGoOn(t *testing.T) {
 func newerJournal(t *testing.T, path string) {
 	t.Helper()
 	must(t, removeDatabase(path))
-	j := &Journal{path: path}
+	j := assemble(&core{path: path})
 	must(t, j.open(ctx))
 	_, err := j.db.Exec("PRAGMA user_version = 99")
 	must(t, errors.Join(err, j.db.Close()))
@@ -218,24 +218,24 @@ func TestUncleanEndIsChecked(t *testing.T) {
 func TestDecided(t *testing.T) {
 	j := newJournal(t)
 	commit(t, j, "t", anEvent("!a", "$1", Pending))
-	must(t, j.Decided(ctx, "!a", "$1", "$2", "$3"))
+	must(t, j.Snapshots.Decided(ctx, "!a", "$1", "$2", "$3"))
 	if fresh := commit(t, j, "", anEvent("!a", "$2", Pending), anEvent("!a", "$4", Pending)); gocmp.Diff([]string{"$4"}, ids(fresh)) != "" {
 		t.Errorf("new: %v", ids(fresh))
 	}
-	if e, err := j.Event(ctx, "!a", "$1"); err != nil || e.Status != Pending {
+	if e, err := j.Events.Get(ctx, "!a", "$1"); err != nil || e.Status != Pending {
 		t.Errorf("a pending event: %+v, %v", e, err)
 	}
-	if last, err := j.LastEvent(ctx, "!a"); last != "$4" || err != nil {
+	if last, err := j.Events.Last(ctx, "!a"); last != "$4" || err != nil {
 		t.Error(last, err)
 	}
-	if all, err := j.Before(ctx, "!a", 100, 9); err != nil || gocmp.Diff([]string{"$2", "$1", "$4"}, ids(all)) != "" { // $2 has come again
+	if all, err := j.Events.Before(ctx, "!a", 100, 9); err != nil || gocmp.Diff([]string{"$2", "$1", "$4"}, ids(all)) != "" { // $2 has come again
 		t.Errorf("context %v, %v", ids(all), err)
 	}
-	if e, err := j.Event(ctx, "!a", "$2"); err != nil || e.Status != Done || e.Body.Message.Body != "$2" {
+	if e, err := j.Events.Get(ctx, "!a", "$2"); err != nil || e.Status != Done || e.Body.Message.Body != "$2" {
 		t.Errorf("%+v, %v", e, err)
 	}
-	must(t, j.Decided(ctx, "!b", "$1")) // nothing is known of this room: what comes is older than the journal
-	if last, err := j.LastEvent(ctx, "!b"); last != "" || err != nil {
+	must(t, j.Snapshots.Decided(ctx, "!b", "$1")) // nothing is known of this room: what comes is older than the journal
+	if last, err := j.Events.Last(ctx, "!b"); last != "" || err != nil {
 		t.Error(last, err)
 	}
 }
@@ -243,11 +243,11 @@ func TestDecided(t *testing.T) {
 // In a journal of which nothing was left, they are kept as long as what arrives now.
 func TestDecidedIsKept(t *testing.T) {
 	j := newJournal(t)
-	must(t, j.Decided(ctx, "!a", "$1"))
+	must(t, j.Snapshots.Decided(ctx, "!a", "$1"))
 	commit(t, j, "", anEvent("!a", "$2", Archived))
 	_, err := j.Purge(ctx, time.Now().Add(-time.Hour))
 	must(t, err)
-	if known, err := j.Known(ctx, "!a", 1<<40, []string{"$1"}); err != nil || !known["$1"] {
+	if known, err := j.Events.Known(ctx, "!a", 1<<40, []string{"$1"}); err != nil || !known["$1"] {
 		t.Errorf("purged at once: %v, %v", known, err)
 	}
 }
@@ -259,13 +259,13 @@ func TestRestoringEnds(t *testing.T) {
 	must(t, damage.Mark(path, errors.New("test")))
 	check := func(j *Journal, room string, want bool) {
 		t.Helper()
-		if got, err := j.Restoring(ctx, room); got != want || err != nil {
+		if got, err := j.Snapshots.Restoring(ctx, room); got != want || err != nil {
 			t.Errorf("%s: %v, %v", room, got, err)
 		}
 	}
 	gap := func(j *Journal, room string) {
 		t.Helper()
-		_, err := j.CommitBatch(ctx, Batch{Next: "first", Gaps: []Gap{{Room: room, Token: "x", Encrypted: EncryptedNever}}, Closes: []string{"!gap"}})
+		_, err := j.Events.CommitBatch(ctx, Batch{Next: "first", Gaps: []Gap{{Room: room, Token: "x", Encrypted: EncryptedNever}}, Closes: []string{"!gap"}})
 		must(t, err)
 	}
 	j := openJournal(t, path)
@@ -275,9 +275,9 @@ func TestRestoringEnds(t *testing.T) {
 	j = openJournal(t, path)
 	check(j, "!room1", true)
 	check(j, "!room2", false)
-	g, err := j.Gap(ctx, "!room1")
+	g, err := j.Gaps.Get(ctx, "!room1")
 	must(t, err)
-	_, _, err = j.CommitPage(ctx, g, nil, true)
+	_, _, err = j.Gaps.CommitPage(ctx, g, nil, true)
 	must(t, err)
 	check(j, "!room1", false)
 	commit(t, j, "second")

@@ -32,8 +32,8 @@ func work(room, event string) Task {
 func queueTask(t testing.TB, j *Journal, room, id string) Task {
 	t.Helper()
 	commit(t, j, "", anEvent(room, id, Pending))
-	must(t, j.Enqueue(ctx, work(room, id)))
-	task, err := j.Task(ctx, id)
+	must(t, j.Tasks.Enqueue(ctx, work(room, id)))
+	task, err := j.Tasks.Get(ctx, id)
 	must(t, err)
 	return task
 }
@@ -47,7 +47,7 @@ func keys(tasks []Task) (out []string) {
 
 func commit(t testing.TB, j *Journal, token string, events ...Event) []Event {
 	t.Helper()
-	fresh, err := j.Commit(ctx, token, events)
+	fresh, err := j.Events.Commit(ctx, token, events)
 	must(t, err)
 	return fresh
 }

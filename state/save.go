@@ -49,10 +49,10 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 	case known == nil && file != nil:
 		s.now = file
 		s.now.changed = file.rooms()
-		if restored, err := j.Restored(ctx); err != nil {
+		if restored, err := j.Snapshots.Restored(ctx); err != nil {
 			return nil, err
 		} else if restored == nil && j.fresh {
-			if err := j.noteRestored(ctx, Restored{}); err != nil {
+			if err := j.Snapshots.noteRestored(ctx, Restored{}); err != nil {
 				return nil, err
 			}
 		}

@@ -64,49 +64,49 @@ func TestScrubEverywhere(t *testing.T) {
 		m := &event.Message{MsgType: "m.text", Body: text}
 		return Event{Status: status, Event: event.Event{Room: "!r", ID: id, Sender: "@a:x", Type: event.TypeMessage, Body: event.Body{Message: m}}}
 	}
-	if _, err := j.Commit(ctx, "t", []Event{said("$1", "the password is "+word, Done), said("$2", "hello", Done), said("$3", "forget "+word, Pending)}); err != nil {
+	if _, err := j.Events.Commit(ctx, "t", []Event{said("$1", "the password is "+word, Done), said("$2", "hello", Done), said("$3", "forget "+word, Pending)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.AddNotes(ctx, Note{Room: "!r", Kind: Semantic, Text: "it is " + word, Source: Added}, Note{Room: "!r", Kind: Semantic, Text: "something else", Source: Added}); err != nil {
+	if _, err := j.Memory.AddNotes(ctx, Note{Room: "!r", Kind: Semantic, Text: "it is " + word, Source: Added}, Note{Room: "!r", Kind: Semantic, Text: "something else", Source: Added}); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Import(ctx, "!r", "/f", []Imported{{1, time.Unix(1, 0), "ann", "so " + word}, {2, time.Unix(1, 0), "ann", "bye"}}); err != nil {
+	if err := j.Memory.Import(ctx, "!r", "/f", []Imported{{1, time.Unix(1, 0), "ann", "so " + word}, {2, time.Unix(1, 0), "ann", "bye"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Queue(ctx, Message{Txn: "m1", Room: "!r", Kind: KindReply, Body: "you said " + word}); err != nil {
+	if err := j.Messages.Queue(ctx, Message{Txn: "m1", Room: "!r", Kind: KindReply, Body: "you said " + word}); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.MarkSent(ctx, "m1", "$sent"); err != nil {
+	if err := j.Messages.MarkSent(ctx, "m1", "$sent"); err != nil {
 		t.Fatal(err)
 	}
-	out, err := j.Scrub(ctx, "!r", "!r", Without(word))
+	out, err := j.Removal.Scrub(ctx, "!r", "!r", Without(word))
 	if err != nil || !out.Found || out.Open {
 		t.Fatal(out, err)
 	}
-	one, _ := j.Event(ctx, "!r", "$1")
-	two, _ := j.Event(ctx, "!r", "$2")
+	one, _ := j.Events.Get(ctx, "!r", "$1")
+	two, _ := j.Events.Get(ctx, "!r", "$2")
 	if m, _ := one.Message(); m.Body != "" {
 		t.Errorf("the event says %q", m.Body)
 	}
 	if m, _ := two.Message(); m.Body != "hello" {
 		t.Errorf("another event says %q", m.Body)
 	}
-	if notes, err := j.Notes(ctx, "!r"); err != nil || len(notes) != 1 {
+	if notes, err := j.Memory.Notes(ctx, "!r"); err != nil || len(notes) != 1 {
 		t.Errorf("notes %+v, %v", notes, err)
 	}
-	if left, err := j.Imported(ctx, "!r", "/f"); err != nil || len(left) != 1 {
+	if left, err := j.Memory.Imported(ctx, "!r", "/f"); err != nil || len(left) != 1 {
 		t.Errorf("import %+v, %v", left, err)
 	}
-	if f, err := j.Forgotten(ctx, "!r"); err != nil || !f.Has("- The password is "+word) || f.Has("hello") {
+	if f, err := j.Memory.Forgotten(ctx, "!r"); err != nil || !f.Has("- The password is "+word) || f.Has("hello") {
 		t.Errorf("forgotten %v, %v", f, err)
 	}
-	if untidy, err := j.Untidy(ctx, "!r"); err != nil || !untidy || j.Tidied(ctx, "!r") != nil {
+	if untidy, err := j.Memory.Untidy(ctx, "!r"); err != nil || !untidy || j.Memory.Tidied(ctx, "!r") != nil {
 		t.Errorf("untidy %v, %v", untidy, err)
 	}
-	if _, err := j.Redact(ctx, "!r", "$3", "!r"); err != nil {
+	if _, err := j.Removal.Redact(ctx, "!r", "$3", "!r"); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(j.Clear(ctx), j.Close()); err != nil {
+	if err := errors.Join(j.Removal.Clear(ctx), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "journal.db"))
@@ -166,19 +166,19 @@ func TestScrubOthers(t *testing.T) {
 		if e.Body.Message = (&event.Message{MsgType: "m.text", Body: text}); i == 2 {
 			e.Type = event.TypePoll
 		}
-		_, err := j.Commit(ctx, "t", []Event{e})
+		_, err := j.Events.Commit(ctx, "t", []Event{e})
 		must(t, err)
 	}
-	_, err := j.Scrub(ctx, "!r", "!r", Replacing(Deleted, "yes"))
+	_, err := j.Removal.Scrub(ctx, "!r", "!r", Replacing(Deleted, "yes"))
 	must(t, err)
 	for range 2 {
-		_, err = j.Scrub(ctx, "!r", "!r", Replacing(Deleted, "yes", was).Sparing("!r", "$2"))
+		_, err = j.Removal.Scrub(ctx, "!r", "!r", Replacing(Deleted, "yes", was).Sparing("!r", "$2"))
 		must(t, err)
 	}
 	says := func(want ...string) {
 		t.Helper()
 		for i, want := range want {
-			e, err := j.Event(ctx, "!r", "$"+string(rune('1'+i)))
+			e, err := j.Events.Get(ctx, "!r", "$"+string(rune('1'+i)))
 			must(t, err)
 			if m, _ := e.Message(); m.Body != want {
 				t.Errorf("message %d says %q, want %q", i+1, m.Body, want)
@@ -186,10 +186,10 @@ func TestScrubOthers(t *testing.T) {
 		}
 	}
 	says("yes", "Sure. "+was+"tomorrow.", "What is (deleted)?\n1. Yes")
-	_, err = j.Scrub(ctx, "!r", "!r", Replacing(Deleted, was))
+	_, err = j.Removal.Scrub(ctx, "!r", "!r", Replacing(Deleted, was))
 	must(t, err)
 	says("yes", "Sure. (deleted)tomorrow.")
-	_, err = j.Redact(ctx, "!r", "$3", "!r")
+	_, err = j.Removal.Redact(ctx, "!r", "$3", "!r")
 	must(t, err)
 	says("yes", "Sure. (deleted)tomorrow.", "")
 }

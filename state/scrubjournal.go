@@ -9,8 +9,14 @@ import (
 	"slices"
 )
 
+// Removal takes texts out of all parts of the journal.
+type Removal struct {
+	*core
+	stale chan<- struct{} // tells the snapshots that they have what was removed
+}
+
 // Clear makes sure that nothing of what was removed is left in the journal's files, and has its snapshots replaced.
-func (j *Journal) Clear(ctx context.Context) error {
+func (j *Removal) Clear(ctx context.Context) error {
 	err := markStale(ctx, j.db)
 	if err == nil {
 		_, err = j.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -31,7 +37,7 @@ type Scrubbed struct {
 
 // Scrub scrubs what the journal has of a room: events that are decided, tasks that are done, messages that were sent, notes
 // and imports. It keeps hashes of what it removes, also in other forms, for the room in which that must not be learned again.
-func (j *Journal) Scrub(ctx context.Context, room, home string, scrub *Scrub, forms ...func(text string) string) (out Scrubbed, err error) {
+func (j *Removal) Scrub(ctx context.Context, room, home string, scrub *Scrub, forms ...func(text string) string) (out Scrubbed, err error) {
 	if len(scrub.needles) == 0 {
 		return out, nil
 	}
@@ -60,7 +66,7 @@ func (j *Journal) Scrub(ctx context.Context, room, home string, scrub *Scrub, fo
 }
 
 // RedactNotes removes the notes that come from a message.
-func (j *Journal) RedactNotes(ctx context.Context, room, event string) error {
+func (j *Memory) RedactNotes(ctx context.Context, room, event string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		gone, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ? AND event = ? AND event <> ''", room, event)
 		if err != nil {
@@ -77,14 +83,14 @@ func markUntidy(ctx context.Context, tx *sql.Tx, room string) error {
 }
 
 // Untidy reports whether a container of the room may still have what was scrubbed, until Tidied.
-func (j *Journal) Untidy(ctx context.Context, room string) (bool, error) {
+func (j *Memory) Untidy(ctx context.Context, room string) (bool, error) {
 	n := 0
 	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = 'untidy ' || ?", room).Scan(&n)
 	return n > 0, j.failed("look up what is to be removed", err)
 }
 
 // Tidied records that the room's container has nothing of what was scrubbed.
-func (j *Journal) Tidied(ctx context.Context, room string) error {
+func (j *Memory) Tidied(ctx context.Context, room string) error {
 	_, err := j.db.ExecContext(ctx, "DELETE FROM meta WHERE key = 'untidy ' || ?", room)
 	return j.failed("note what was removed", err)
 }

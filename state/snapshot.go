@@ -26,8 +26,17 @@ const (
 	closingSize = 64 << 20
 )
 
-// snapshots returns where the snapshots of the journal are, the newest first.
-func (j *Journal) snapshots() []string {
+// Snapshots are the copies from which a damaged journal is restored.
+type Snapshots struct {
+	*core
+	corrupt string        // where a damaged journal was moved
+	stale   chan struct{} // holds one token while snapshots are to be replaced
+	rest    time.Duration // least time between snapshots, after what the last one took
+	copied  int64         // changes that the newest snapshot has, of this process
+}
+
+// files returns where the snapshots of the journal are, the newest first.
+func (j *Snapshots) files() []string {
 	return []string{j.path + ".snapshot", j.path + ".snapshot-old"}
 }
 
@@ -41,18 +50,18 @@ func markStale(ctx context.Context, db execer) error {
 }
 
 // staleMark returns the mark, or 0 if the snapshots have nothing that was removed.
-func (j *Journal) staleMark(ctx context.Context) (mark int, err error) {
+func (j *Snapshots) staleMark(ctx context.Context) (mark int, err error) {
 	err = j.db.QueryRowContext(ctx, "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = ?", staleKey).Scan(&mark)
 	return mark, err
 }
 
-// Stale receives when snapshots have something that was removed: TakeSnapshot is due.
-func (j *Journal) Stale() <-chan struct{} { return j.stale }
+// Stale receives when snapshots have something that was removed: Take is due.
+func (j *Snapshots) Stale() <-chan struct{} { return j.stale }
 
-// TakeSnapshot copies the journal to its newest snapshot, and keeps the one before. It does nothing if the newest one is
+// Take copies the journal to its newest snapshot, and keeps the one before. It does nothing if the newest one is
 // too young, or if nothing was written since. If the snapshots have something that was removed, a minute is old enough, and
 // it replaces both. It returns when to call it again. Others can write meanwhile.
-func (j *Journal) TakeSnapshot(ctx context.Context) (next time.Duration, err error) {
+func (j *Snapshots) Take(ctx context.Context) (next time.Duration, err error) {
 	every := SnapshotEvery
 	if mark, err := j.staleMark(ctx); err != nil {
 		return every, j.failed("take a snapshot", err)
@@ -60,18 +69,18 @@ func (j *Journal) TakeSnapshot(ctx context.Context) (next time.Duration, err err
 		every = staleEvery
 	}
 	every = max(every, j.rest)
-	if info, err := os.Stat(j.snapshots()[0]); err == nil {
+	if info, err := os.Stat(j.files()[0]); err == nil {
 		if age := time.Since(info.ModTime()); age >= 0 && age < every {
 			return every - age, nil
 		}
 	}
 	begun := time.Now()
-	err = j.takeSnapshot(ctx)
+	err = j.take(ctx)
 	j.rest = snapshotShare * time.Since(begun)
 	return max(SnapshotEvery, j.rest), j.failed("take a snapshot", err)
 }
 
-func (j *Journal) takeSnapshot(ctx context.Context) error {
+func (j *Snapshots) take(ctx context.Context) error {
 	var changes int64
 	if err := j.db.QueryRowContext(ctx, "SELECT total_changes()").Scan(&changes); err != nil {
 		return err
@@ -80,7 +89,7 @@ func (j *Journal) takeSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	newest, older, begun := j.snapshots()[0], j.snapshots()[1], time.Now()
+	newest, older, begun := j.files()[0], j.files()[1], time.Now()
 	changes -= j.routine.Load()
 	if changes == j.copied && stale == 0 && exists(newest) {
 		return nil
@@ -119,16 +128,16 @@ func (j *Journal) takeSnapshot(ctx context.Context) error {
 	return err
 }
 
-// closingSnapshot takes a snapshot before the journal is closed, unless it is large: most restarts are clean, and the next
+// close takes a snapshot before the journal is closed, unless it is large: most restarts are clean, and the next
 // start may be the one that meets the damage.
-func (j *Journal) closingSnapshot() {
+func (j *Snapshots) close() {
 	info, err := os.Stat(j.path)
 	if err != nil || info.Size() > closingSize || j.readOnly || j.joined || damage.Marked(j.path) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := j.failed("take a snapshot", j.takeSnapshot(ctx)); err != nil {
+	if err := j.failed("take a snapshot", j.take(ctx)); err != nil {
 		j.log.Warn().Err(err).Msg("no snapshot of the journal before it is closed")
 	}
 }

@@ -26,7 +26,7 @@ func TestSnapshotWhileWritten(t *testing.T) {
 		for i := 0; ; i++ {
 			token := fmt.Sprintf("s%d", i)
 			// two events per batch: a copy has both or neither
-			_, err := journal.Commit(ctx, token, []Event{
+			_, err := journal.Events.Commit(ctx, token, []Event{
 				anEvent("!a:x", token+"-1", Pending), anEvent("!a:x", token+"-2", Pending),
 			})
 			if i == 0 {
@@ -51,11 +51,11 @@ func TestSnapshotWhileWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		token, err := copied.NextBatch(ctx)
+		token, err := copied.Events.NextBatch(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		last, err := copied.LastEvent(ctx, "!a:x")
+		last, err := copied.Events.Last(ctx, "!a:x")
 		if err != nil || last != token+"-2" {
 			t.Errorf("copy %d ends with token %s and event %s: %v", i, token, last, err)
 		}
@@ -109,13 +109,13 @@ func TestTakeSnapshot(t *testing.T) {
 	check := func(what string, want ...string) {
 		t.Helper()
 		var tokens []string
-		for _, snapshot := range j.snapshots() {
+		for _, snapshot := range j.Snapshots.files() {
 			if !exists(snapshot) {
 				continue
 			}
 			read, err := ReadJournal(ctx, snapshot)
 			must(t, err)
-			token, err := read.NextBatch(ctx)
+			token, err := read.Events.NextBatch(ctx)
 			must(t, errors.Join(err, read.Close()))
 			tokens = append(tokens, token)
 		}
@@ -138,15 +138,15 @@ func TestTakeSnapshot(t *testing.T) {
 		commit(t, j, step.token)
 		must(t, j.KeepClock(ctx, Clock{Time: time.Now()}))
 		if step.old {
-			must(t, os.Chtimes(j.snapshots()[0], old, old))
+			must(t, os.Chtimes(j.Snapshots.files()[0], old, old))
 		}
-		if next, err := j.TakeSnapshot(ctx); err != nil || next <= 0 || next > 2*SnapshotEvery {
+		if next, err := j.Snapshots.Take(ctx); err != nil || next <= 0 || next > 2*SnapshotEvery {
 			t.Errorf("%s: next in %v, %v", step.what, next, err)
 		}
 		check(step.what, step.want...)
 	}
 	commit(t, j, "t5")
-	j.closingSnapshot()
+	j.Snapshots.close()
 	check("at the end", "t5", "t4")
 }
 
@@ -157,12 +157,12 @@ func TestSnapshotsForget(t *testing.T) {
 	age := func(by time.Duration) time.Time {
 		t.Helper()
 		at := time.Now().Add(-by)
-		must(t, os.Chtimes(j.snapshots()[0], at, at))
+		must(t, os.Chtimes(j.Snapshots.files()[0], at, at))
 		return at
 	}
 	take := func() (next time.Duration) {
 		t.Helper()
-		next, err := j.TakeSnapshot(ctx)
+		next, err := j.Snapshots.Take(ctx)
 		must(t, err)
 		return next
 	}
@@ -176,26 +176,26 @@ func TestSnapshotsForget(t *testing.T) {
 	}
 	age(30 * time.Second)
 	for range 3 {
-		_, err := j.Scrub(ctx, "!r", "!r", Without(word))
-		must(t, errors.Join(err, j.Clear(ctx)))
+		_, err := j.Removal.Scrub(ctx, "!r", "!r", Without(word))
+		must(t, errors.Join(err, j.Removal.Clear(ctx)))
 	}
-	<-j.Stale()
-	if data, err := os.ReadFile(j.snapshots()[0]); err != nil || !bytes.Contains(data, []byte(word)) {
+	<-j.Snapshots.Stale()
+	if data, err := os.ReadFile(j.Snapshots.files()[0]); err != nil || !bytes.Contains(data, []byte(word)) {
 		t.Fatal("no snapshot has it", err)
 	}
-	if next := take(); next > time.Minute || !exists(j.snapshots()[1]) {
+	if next := take(); next > time.Minute || !exists(j.Snapshots.files()[1]) {
 		t.Errorf("not a minute old: next in %v", next)
 	}
 	must(t, j.db.Close())
 	j = openJournal(t, path)
 	age(2 * time.Minute)
 	take()
-	if data, err := os.ReadFile(j.snapshots()[0]); err != nil || bytes.Contains(data, []byte(word)) || exists(j.snapshots()[1]) {
+	if data, err := os.ReadFile(j.Snapshots.files()[0]); err != nil || bytes.Contains(data, []byte(word)) || exists(j.Snapshots.files()[1]) {
 		t.Errorf("a snapshot still has it: %v", err)
 	}
 	at := age(2 * time.Hour)
 	take()
-	if info, err := os.Stat(j.snapshots()[0]); err != nil || !info.ModTime().Equal(at) {
+	if info, err := os.Stat(j.Snapshots.files()[0]); err != nil || !info.ModTime().Equal(at) {
 		t.Errorf("replaced without need: %v", err)
 	}
 }
@@ -208,7 +208,7 @@ func TestJoinedTakesNoSnapshot(t *testing.T) {
 		must(t, err)
 		commit(t, j, "token")
 		must(t, j.Close())
-		if exists(j.snapshots()[0]) {
+		if exists(j.Snapshots.files()[0]) {
 			t.Error("it took a snapshot")
 		}
 	}

@@ -39,8 +39,8 @@ const (
 	queryTotal    = "SELECT max(day), " + spendingSums + " FROM spending WHERE room = ? HAVING count(*) > 0"
 )
 
-// Spend adds to what a room has used on s.Day.
-func (j *Journal) Spend(ctx context.Context, room string, s Spending) error {
+// Add adds to what a room has used on s.Day.
+func (j *Budget) Add(ctx context.Context, room string, s Spending) error {
 	return j.failed("store spending", spend(ctx, j.db, room, s))
 }
 
@@ -81,8 +81,8 @@ func scanSpending(row scanner) (s Spending, err error) {
 	return s, err
 }
 
-// Spent returns what a room has used on the day of a time.
-func (j *Journal) Spent(ctx context.Context, room string, at time.Time) (Spending, error) {
+// On returns what a room has used on the day of a time.
+func (j *Budget) On(ctx context.Context, room string, at time.Time) (Spending, error) {
 	s, err := scanSpending(j.db.QueryRowContext(ctx, querySpending, room, at.Unix()/daySeconds, 1))
 	today := time.Unix(at.Unix()/daySeconds*daySeconds, 0).UTC()
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !s.Day.Equal(today) {
@@ -91,20 +91,20 @@ func (j *Journal) Spent(ctx context.Context, room string, at time.Time) (Spendin
 	return s, j.failed("read spending", err)
 }
 
-// SpentByAll returns the tokens that all rooms together have used on the day of a time.
-func (j *Journal) SpentByAll(ctx context.Context, at time.Time) (tokens int64, err error) {
+// ByAll returns the tokens that all rooms together have used on the day of a time.
+func (j *Budget) ByAll(ctx context.Context, at time.Time) (tokens int64, err error) {
 	err = j.db.QueryRowContext(ctx, "SELECT coalesce(sum(input + output), 0) FROM spending WHERE day = ?", at.Unix()/daySeconds).Scan(&tokens)
 	return tokens, j.failed("read spending", err)
 }
 
-// SpentDays returns what a room has used on the newest days with any use, at most n, newest first.
-func (j *Journal) SpentDays(ctx context.Context, room string, n int) ([]Spending, error) {
+// Days returns what a room has used on the newest days with any use, at most n, newest first.
+func (j *Budget) Days(ctx context.Context, room string, n int) ([]Spending, error) {
 	days, err := queryAll(ctx, j.db, scanSpending, querySpending, room, int64(1)<<40, n)
 	return days, j.failed("read spending", err)
 }
 
-// SpentInTotal returns what a room has used so far, also on days that were purged. Day is the newest one.
-func (j *Journal) SpentInTotal(ctx context.Context, room string) (Spending, error) {
+// Total returns what a room has used so far, also on days that were purged. Day is the newest one.
+func (j *Budget) Total(ctx context.Context, room string) (Spending, error) {
 	s, err := scanSpending(j.db.QueryRowContext(ctx, queryTotal, room))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Spending{}, nil
@@ -112,8 +112,8 @@ func (j *Journal) SpentInTotal(ctx context.Context, room string) (Spending, erro
 	return s, j.failed("read spending", err)
 }
 
-// foldSpending adds what rooms used on the days before a time to one row for each room, and returns the number of days.
-func (j *Journal) foldSpending(ctx context.Context, until time.Time) (n int64, err error) {
+// fold adds what rooms used on the days before a time to one row for each room, and returns the number of days.
+func (j *Budget) fold(ctx context.Context, until time.Time) (n int64, err error) {
 	day := until.Unix() / daySeconds
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") SELECT room, ?, "+spendingSums+

@@ -60,17 +60,17 @@ func TestTaskKeepsEverything(t *testing.T) {
 	want := fullTask(t)
 	want.Room, want.Event = "!a", "$1"
 	fresh := commit(t, j, "t", anEvent("!a", "$0", Pending), anEvent("!a", "$1", Pending))
-	must(t, j.Enqueue(ctx, want))
+	must(t, j.Tasks.Enqueue(ctx, want))
 	want.Seq = fresh[1].Seq
 	check := func() {
 		t.Helper()
 		must(t, j.Close())
 		j = openJournal(t, path)
 		for _, look := range []func() (Task, error){
-			func() (Task, error) { return j.Task(ctx, want.Key) },
-			func() (Task, error) { return j.TaskOf(ctx, "!a", "$1") },
-			func() (Task, error) { return j.TaskByExecution(ctx, want.Execution) },
-			func() (Task, error) { return j.NextTask(ctx, "!a") },
+			func() (Task, error) { return j.Tasks.Get(ctx, want.Key) },
+			func() (Task, error) { return j.Tasks.Of(ctx, "!a", "$1") },
+			func() (Task, error) { return j.Tasks.ByExecution(ctx, want.Execution) },
+			func() (Task, error) { return j.Tasks.Next(ctx, "!a") },
 		} {
 			got, err := look()
 			must(t, err)
@@ -81,15 +81,15 @@ func TestTaskKeepsEverything(t *testing.T) {
 	}
 	check()
 	want.Text, want.Said, want.Begun = "another", nil, time.Time{}
-	must(t, j.Note(ctx, want))
+	must(t, j.Tasks.Note(ctx, want))
 	check()
-	if row, err := j.Event(ctx, "!a", "$1"); err != nil || row.Status != Done {
+	if row, err := j.Events.Get(ctx, "!a", "$1"); err != nil || row.Status != Done {
 		t.Errorf("the event has status %d, %v", row.Status, err)
 	}
-	if err := j.Enqueue(ctx, want); !errors.Is(err, ErrFinished) {
+	if err := j.Tasks.Enqueue(ctx, want); !errors.Is(err, ErrFinished) {
 		t.Errorf("an event was decided twice: %v", err)
 	}
-	if err := j.Enqueue(ctx, work("!a", "$unknown")); !errors.Is(err, ErrNotFound) {
+	if err := j.Tasks.Enqueue(ctx, work("!a", "$unknown")); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -99,13 +99,13 @@ func TestSubmit(t *testing.T) {
 	j := newJournal(t)
 	e := anEvent("!a", "$http", Pending)
 	for range 2 {
-		must(t, j.Submit(ctx, e, work("!a", "$http"), message("arrival", "!a", "$http")))
+		must(t, j.Tasks.Submit(ctx, e, work("!a", "$http"), message("arrival", "!a", "$http")))
 	}
-	task, err := j.NextTask(ctx, "!a")
+	task, err := j.Tasks.Next(ctx, "!a")
 	must(t, err)
-	row, err := j.Event(ctx, "!a", "$http")
+	row, err := j.Events.Get(ctx, "!a", "$http")
 	must(t, err)
-	unsent, err := j.Unsent(ctx, "!a")
+	unsent, err := j.Messages.Unsent(ctx, "!a")
 	must(t, err)
 	if task.Seq != row.Seq || row.Status != Done || len(unsent) != 1 {
 		t.Errorf("task %d of event %d with status %d, messages %v", task.Seq, row.Seq, row.Status, txns(unsent))
@@ -129,51 +129,51 @@ func TestWalk(t *testing.T) {
 			must(t, j.Close())
 			j = openJournal(t, path)
 		}
-		got, err := j.Task(ctx, "$1")
+		got, err := j.Tasks.Get(ctx, "$1")
 		must(t, err)
 		if got.State != want || got.Attempt != task.Attempt {
 			t.Errorf("%s, attempt %d; want %s, %d", got.State, got.Attempt, want, task.Attempt)
 		}
 		task = got
-		out, err := j.Unsent(ctx, "!a")
+		out, err := j.Messages.Unsent(ctx, "!a")
 		must(t, err)
 		if diff := cmp.Diff(unsent, txns(out)); diff != "" {
 			t.Error("to be sent:", diff)
 		}
-		waits, err := j.WaitingIn(ctx, "!a")
+		waits, err := j.Tasks.WaitingIn(ctx, "!a")
 		must(t, err)
-		_, err = j.NextTask(ctx, "!a")
+		_, err = j.Tasks.Next(ctx, "!a")
 		if (len(waits) == 1) != (want == TaskWaiting) || (err == nil) != (want == TaskRunning || want == TaskAnswered) {
 			t.Errorf("%s: waiting %v, next %v", want, keys(waits), err)
 		}
 	}
 	out := func(txn string) []Message { return []Message{message(txn, "!a", "$1")} }
-	step(func(t Task) error { return j.Claim(ctx, t) }, TaskRunning)
-	step(func(t Task) error { return j.Note(ctx, t) }, TaskRunning)
-	step(func(t Task) error { return j.Wait(ctx, t, out("q0")) }, TaskWaiting, "q0")
-	must(t, j.MarkSent(ctx, "q0", "$question"))
-	step(func(t Task) error { return j.Resume(ctx, t, out("going-on"), "$yes") }, TaskRunning, "going-on")
-	if err := j.Resume(ctx, task, nil, "$no"); !errors.Is(err, ErrFinished) {
+	step(func(t Task) error { return j.Tasks.Claim(ctx, t) }, TaskRunning)
+	step(func(t Task) error { return j.Tasks.Note(ctx, t) }, TaskRunning)
+	step(func(t Task) error { return j.Tasks.Wait(ctx, t, out("q0")) }, TaskWaiting, "q0")
+	must(t, j.Messages.MarkSent(ctx, "q0", "$question"))
+	step(func(t Task) error { return j.Tasks.Resume(ctx, t, out("going-on"), "$yes") }, TaskRunning, "going-on")
+	if err := j.Tasks.Resume(ctx, task, nil, "$no"); !errors.Is(err, ErrFinished) {
 		t.Errorf("a second answer was bound: %v", err)
 	}
-	must(t, j.Reply(ctx, "!a", out("first-stands"), "$no"))
-	step(func(t Task) error { return j.Wait(ctx, t, out("q1")) }, TaskWaiting, "going-on", "first-stands", "q1")
-	step(func(t Task) error { return j.Answer(ctx, t, out("stopped"), "$stop") }, TaskAnswered, "going-on", "first-stands", "q1", "stopped")
+	must(t, j.Messages.Reply(ctx, "!a", out("first-stands"), "$no"))
+	step(func(t Task) error { return j.Tasks.Wait(ctx, t, out("q1")) }, TaskWaiting, "going-on", "first-stands", "q1")
+	step(func(t Task) error { return j.Tasks.Answer(ctx, t, out("stopped"), "$stop") }, TaskAnswered, "going-on", "first-stands", "q1", "stopped")
 	for _, id := range []string{"$yes", "$no", "$stop"} {
-		if row, err := j.Event(ctx, "!a", id); err != nil || row.Status != Done {
+		if row, err := j.Events.Get(ctx, "!a", id); err != nil || row.Status != Done {
 			t.Errorf("%s has status %d, %v", id, row.Status, err)
 		}
 	}
 	task.Attempt--
-	step(func(Task) error { return j.FinishTask(ctx, "$1") }, TaskDone, "going-on", "first-stands", "q1", "stopped")
-	must(t, j.Answer(ctx, task, out("again"))) // nothing happens
-	if _, err := j.Message(ctx, "again"); !errors.Is(err, ErrNotFound) {
+	step(func(Task) error { return j.Tasks.Finish(ctx, "$1") }, TaskDone, "going-on", "first-stands", "q1", "stopped")
+	must(t, j.Tasks.Answer(ctx, task, out("again"))) // nothing happens
+	if _, err := j.Messages.Get(ctx, "again"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
-	if last, err := j.LastTask(ctx, "!a"); err != nil || last.Key != "$1" {
+	if last, err := j.Tasks.Last(ctx, "!a"); err != nil || last.Key != "$1" {
 		t.Errorf("last task %v, %v", last.Key, err)
 	}
-	if rooms, err := j.UnfinishedRooms(ctx); len(rooms) > 0 || err != nil {
+	if rooms, err := j.Events.UnfinishedRooms(ctx); len(rooms) > 0 || err != nil {
 		t.Errorf("still to be done: %v, %v", rooms, err)
 	}
 }

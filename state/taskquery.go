@@ -100,19 +100,19 @@ func (d details) Scan(value any) error {
 	return nil
 }
 
-// Task returns one task, or ErrNotFound.
-func (j *Journal) Task(ctx context.Context, key string) (Task, error) {
+// Get returns one task, or ErrNotFound.
+func (j *Tasks) Get(ctx context.Context, key string) (Task, error) {
 	return j.oneTask(ctx, queryTask, key)
 }
 
-// TaskOf returns the task that an event of the room requested, or ErrNotFound.
-func (j *Journal) TaskOf(ctx context.Context, room, event string) (Task, error) {
+// Of returns the task that an event of the room requested, or ErrNotFound.
+func (j *Tasks) Of(ctx context.Context, room, event string) (Task, error) {
 	return j.oneTask(ctx, queryTaskOf, room, event)
 }
 
-// HasTaskInThread reports whether an event of the room that is the root of a thread, or in it, requested a task.
-func (j *Journal) HasTaskInThread(ctx context.Context, room, root string) (bool, error) {
-	if _, err := j.TaskOf(ctx, room, root); !errors.Is(err, ErrNotFound) {
+// InThread reports whether an event of the room that is the root of a thread, or in it, requested a task.
+func (j *Tasks) InThread(ctx context.Context, room, root string) (bool, error) {
+	if _, err := j.Of(ctx, room, root); !errors.Is(err, ErrNotFound) {
 		return err == nil, err
 	}
 	var key string
@@ -123,25 +123,25 @@ func (j *Journal) HasTaskInThread(ctx context.Context, room, root string) (bool,
 	return err == nil, j.failed("look up tasks in a thread", err)
 }
 
-// TaskByExecution returns the task with that execution ID, or ErrNotFound.
-func (j *Journal) TaskByExecution(ctx context.Context, id string) (Task, error) {
+// ByExecution returns the task with that execution ID, or ErrNotFound.
+func (j *Tasks) ByExecution(ctx context.Context, id string) (Task, error) {
 	return j.oneTask(ctx, queryExecution, id)
 }
 
-// LastTask returns the room's newest task that has started, or ErrNotFound.
-func (j *Journal) LastTask(ctx context.Context, room string) (Task, error) {
+// Last returns the room's newest task that has started, or ErrNotFound.
+func (j *Tasks) Last(ctx context.Context, room string) (Task, error) {
 	return j.oneTask(ctx, queryLastTask, room, 1)
 }
 
-// LastTasks returns the newest n tasks of the room that have started, newest first.
-func (j *Journal) LastTasks(ctx context.Context, room string, n int) ([]Task, error) {
+// Newest returns the newest n tasks of the room that have started, newest first.
+func (j *Tasks) Newest(ctx context.Context, room string, n int) ([]Task, error) {
 	tasks, err := queryAll(ctx, j.db, scanTask, queryLastTask, room, n)
 	return tasks, j.failed("read last tasks", err)
 }
 
 // LastActive returns when a task of the room or of its predecessors was last changed after its start, or the zero time if
 // none has started.
-func (j *Journal) LastActive(ctx context.Context, room string) (at time.Time, err error) {
+func (j *Tasks) LastActive(ctx context.Context, room string) (at time.Time, err error) {
 	ns, err := lastActive(ctx, j.db, room)
 	if ns != 0 {
 		at = time.Unix(0, ns).UTC()
@@ -156,27 +156,27 @@ func lastActive(ctx context.Context, db rower, room string) (ns int64, err error
 	return max(ns, once), err
 }
 
-// NextTask returns the next task for the room's worker: the oldest one that is queued, running or answered; ErrNotFound
+// Next returns the next task for the room's worker: the oldest one that is queued, running or answered; ErrNotFound
 // if there is none.
-func (j *Journal) NextTask(ctx context.Context, room string) (Task, error) {
+func (j *Tasks) Next(ctx context.Context, room string) (Task, error) {
 	return j.oneTask(ctx, queryNextTask, room)
 }
 
-// Tasks returns the room's tasks in one of the states of NextTask, in order, at most MaxBatch of them.
-func (j *Journal) Tasks(ctx context.Context, room string, state TaskState) ([]Task, error) {
+// In returns the room's tasks in one of the states of NextTask, in order, at most MaxBatch of them.
+func (j *Tasks) In(ctx context.Context, room string, state TaskState) ([]Task, error) {
 	tasks, err := queryAll(ctx, j.db, scanTask, queryTasks, room, state, MaxBatch)
 	return tasks, j.failed("look up tasks", err)
 }
 
-// CountTasks returns how many tasks Tasks would find without its limit and without those that were stopped in the queue.
-func (j *Journal) CountTasks(ctx context.Context, room string, state TaskState) (n int, err error) {
+// Count returns how many tasks Tasks would find without its limit and without those that were stopped in the queue.
+func (j *Tasks) Count(ctx context.Context, room string, state TaskState) (n int, err error) {
 	err = j.db.QueryRowContext(ctx, queryCountTasks, room, state).Scan(&n)
 	return n, j.failed("count tasks", err)
 }
 
 // Waiting returns all tasks that wait for an answer, in order of arrival. It reads them page by page, so that others
 // can write in between.
-func (j *Journal) Waiting(ctx context.Context) ([]Task, error) {
+func (j *Tasks) Waiting(ctx context.Context) ([]Task, error) {
 	all, err := j.pages(func(last Task) ([]Task, error) {
 		return queryAll(ctx, j.db, scanTask, queryWaiting, last.Room, last.Seq, MaxBatch)
 	})
@@ -185,14 +185,14 @@ func (j *Journal) Waiting(ctx context.Context) ([]Task, error) {
 }
 
 // WaitingIn returns those of one room.
-func (j *Journal) WaitingIn(ctx context.Context, room string) ([]Task, error) {
+func (j *Tasks) WaitingIn(ctx context.Context, room string) ([]Task, error) {
 	return j.pages(func(last Task) ([]Task, error) {
 		return queryAll(ctx, j.db, scanTask, queryWaitingIn, room, last.Seq, MaxBatch)
 	})
 }
 
 // pages queries the tasks after the last one until a page is not full.
-func (j *Journal) pages(behind func(last Task) ([]Task, error)) ([]Task, error) {
+func (j *Tasks) pages(behind func(last Task) ([]Task, error)) ([]Task, error) {
 	var all []Task
 	var last Task
 	for {
@@ -207,7 +207,7 @@ func (j *Journal) pages(behind func(last Task) ([]Task, error)) ([]Task, error) 
 	}
 }
 
-func (j *Journal) oneTask(ctx context.Context, query string, args ...any) (Task, error) {
+func (j *Tasks) oneTask(ctx context.Context, query string, args ...any) (Task, error) {
 	t, err := scanTask(j.db.QueryRowContext(ctx, query, args...))
 	return t, j.failed("look up task", err)
 }

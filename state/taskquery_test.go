@@ -15,37 +15,37 @@ func TestNextTask(t *testing.T) {
 	j := newJournal(t)
 	commit(t, j, "t", anEvent("!a", "$1", Pending), anEvent("!a", "$2", Pending), anEvent("!a", "$3", Pending), anEvent("!b", "$4", Pending))
 	for _, e := range [][2]string{{"!a", "$3"}, {"!b", "$4"}, {"!a", "$1"}} { // the key of $2 is missing
-		must(t, j.Enqueue(ctx, work(e[0], e[1])))
+		must(t, j.Tasks.Enqueue(ctx, work(e[0], e[1])))
 	}
 	next := func(want string) {
 		t.Helper()
-		if got, err := j.NextTask(ctx, "!a"); got.Key != want || (err != nil) != (want == "") {
+		if got, err := j.Tasks.Next(ctx, "!a"); got.Key != want || (err != nil) != (want == "") {
 			t.Errorf("next is %q, %v; want %q", got.Key, err, want)
 		}
 	}
 	next("$1")
-	if n, err := j.CountTasks(ctx, "!a", TaskQueued); n != 2 || err != nil {
+	if n, err := j.Tasks.Count(ctx, "!a", TaskQueued); n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	must(t, j.Wait(ctx, work("!a", "$1"), nil))
+	must(t, j.Tasks.Wait(ctx, work("!a", "$1"), nil))
 	next("$3")
-	must(t, j.Enqueue(ctx, work("!a", "$2")))
+	must(t, j.Tasks.Enqueue(ctx, work("!a", "$2")))
 	next("$2")
-	must(t, j.Claim(ctx, work("!a", "$2")))
-	if running, err := j.Tasks(ctx, "!a", TaskRunning); err != nil || cmp.Diff([]string{"$2"}, keys(running)) != "" {
+	must(t, j.Tasks.Claim(ctx, work("!a", "$2")))
+	if running, err := j.Tasks.In(ctx, "!a", TaskRunning); err != nil || cmp.Diff([]string{"$2"}, keys(running)) != "" {
 		t.Errorf("%v, %v", keys(running), err)
 	}
-	must(t, j.Resume(ctx, work("!a", "$1"), nil)) // it was there first
+	must(t, j.Tasks.Resume(ctx, work("!a", "$1"), nil)) // it was there first
 	next("$1")
-	must(t, j.FinishTasks(ctx, "!a", 3))
+	must(t, j.Tasks.FinishUpTo(ctx, "!a", 3))
 	next("$3")
-	if rooms, err := j.UnfinishedRooms(ctx); err != nil || cmp.Diff([]string{"!a", "!b"}, rooms) != "" {
+	if rooms, err := j.Events.UnfinishedRooms(ctx); err != nil || cmp.Diff([]string{"!a", "!b"}, rooms) != "" {
 		t.Errorf("%v, %v", rooms, err)
 	}
-	must(t, j.FinishTask(ctx, "$3"))
+	must(t, j.Tasks.Finish(ctx, "$3"))
 	next("")
 	commit(t, j, "t", anEvent("!0", "$5", Pending))
-	if rooms, err := j.UnfinishedRooms(ctx); err != nil || cmp.Diff([]string{"!0", "!b"}, rooms) != "" {
+	if rooms, err := j.Events.UnfinishedRooms(ctx); err != nil || cmp.Diff([]string{"!0", "!b"}, rooms) != "" {
 		t.Errorf("%v, %v", rooms, err)
 	}
 }
@@ -70,21 +70,21 @@ func TestPending(t *testing.T) {
 		{rows[0].Seq, 9, []string{"$stop", "$more"}},
 		{rows[3].Seq, 9, nil},
 	} {
-		got, err := j.Pending(ctx, "!a", c.after, c.n)
+		got, err := j.Events.Pending(ctx, "!a", c.after, c.n)
 		must(t, err)
 		if diff := cmp.Diff(c.want, ids(got)); diff != "" {
 			t.Error(diff)
 		}
 	}
-	if got, err := j.PendingType(ctx, "!a", "m.room.message"); err != nil || got.ID != "$encrypted" {
+	if got, err := j.Events.PendingType(ctx, "!a", "m.room.message"); err != nil || got.ID != "$encrypted" {
 		t.Errorf("%s, %v", got.ID, err)
 	}
-	if _, err := j.PendingType(ctx, "!a", "m.room.tombstone"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Events.PendingType(ctx, "!a", "m.room.tombstone"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
-	must(t, j.FinishEvents(ctx, "!a", rows[3].Seq))
-	must(t, j.Finish(ctx, "!b", "$x"))
-	if got, err := j.Pending(ctx, "!a", 0, 9); err != nil || cmp.Diff([]string{"$more"}, ids(got)) != "" {
+	must(t, j.Events.FinishUpTo(ctx, "!a", rows[3].Seq))
+	must(t, j.Events.Finish(ctx, "!b", "$x"))
+	if got, err := j.Events.Pending(ctx, "!a", 0, 9); err != nil || cmp.Diff([]string{"$more"}, ids(got)) != "" {
 		t.Errorf("%v, %v", ids(got), err)
 	}
 }
@@ -118,15 +118,15 @@ func TestWaitingOfManyRooms(t *testing.T) {
 	}))
 	_, err := j.db.Exec("UPDATE task SET state = 'waiting'")
 	must(t, err)
-	got, err := j.Waiting(ctx)
+	got, err := j.Tasks.Waiting(ctx)
 	must(t, err)
 	if diff := cmp.Diff(want, keys(got)); diff != "" {
 		t.Error(diff)
 	}
-	if got, err = j.WaitingIn(ctx, "!1"); err != nil || cmp.Diff(first, keys(got)) != "" {
+	if got, err = j.Tasks.WaitingIn(ctx, "!1"); err != nil || cmp.Diff(first, keys(got)) != "" {
 		t.Errorf("%d in the room, want %d, %v", len(got), len(first), err)
 	}
-	if got, err := j.WaitingIn(ctx, "!none"); len(got) > 0 || err != nil {
+	if got, err := j.Tasks.WaitingIn(ctx, "!none"); len(got) > 0 || err != nil {
 		t.Errorf("%v, %v", keys(got), err)
 	}
 }
@@ -134,19 +134,19 @@ func TestWaitingOfManyRooms(t *testing.T) {
 func TestUnknownRows(t *testing.T) {
 	j := newJournal(t)
 	for name, err := range map[string]error{
-		"claim":   j.Claim(ctx, work("!a", "$1")),
-		"answer":  j.Answer(ctx, work("!a", "$1"), []Message{message("x", "!a", "$1")}),
-		"finish":  j.Finish(ctx, "!a", "$1"),
-		"end":     j.FinishTask(ctx, "$1"),
-		"sent":    j.MarkSent(ctx, "x", "$2"),
-		"refused": j.MarkRefused(ctx, "x", "why"),
+		"claim":   j.Tasks.Claim(ctx, work("!a", "$1")),
+		"answer":  j.Tasks.Answer(ctx, work("!a", "$1"), []Message{message("x", "!a", "$1")}),
+		"finish":  j.Events.Finish(ctx, "!a", "$1"),
+		"end":     j.Tasks.Finish(ctx, "$1"),
+		"sent":    j.Messages.MarkSent(ctx, "x", "$2"),
+		"refused": j.Messages.MarkRefused(ctx, "x", "why"),
 	} {
 		if !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := j.LastTask(ctx, "!a"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Tasks.Last(ctx, "!a"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
-	must(t, j.Queue(ctx))
+	must(t, j.Messages.Queue(ctx))
 }

@@ -14,7 +14,7 @@ import (
 // Enqueue turns an event into a task: the row is stored as queued, the event becomes Done, and the messages are queued,
 // in one transaction. The task takes its place in the queue, Seq, from the event. An event that is no longer Pending is
 // ErrFinished, an unknown one ErrNotFound.
-func (j *Journal) Enqueue(ctx context.Context, t Task, out ...Message) error {
+func (j *Tasks) Enqueue(ctx context.Context, t Task, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		var status Status
 		err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room, t.Event).Scan(&status, &t.Seq)
@@ -36,7 +36,7 @@ func (j *Journal) Enqueue(ctx context.Context, t Task, out ...Message) error {
 
 // EnqueueEdited turns an event that asked for nothing into a task, because the pending event edit has changed it; edit
 // becomes Done in the same transaction. An edit that is no longer Pending is ErrFinished.
-func (j *Journal) EnqueueEdited(ctx context.Context, t Task, edit string, out ...Message) error {
+func (j *Tasks) EnqueueEdited(ctx context.Context, t Task, edit string, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		var status Status
 		if err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room, edit).Scan(&status, &t.Seq); err != nil {
@@ -58,7 +58,7 @@ func (j *Journal) EnqueueEdited(ctx context.Context, t Task, edit string, out ..
 
 // Submit stores a task that no event requested, with an event of its own that is Done, and queues the messages, in one
 // transaction. A known task stays unchanged.
-func (j *Journal) Submit(ctx context.Context, e Event, t Task, out ...Message) error {
+func (j *Tasks) Submit(ctx context.Context, e Event, t Task, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		e.Status = Done
 		seq, fresh, err := insertEvent(ctx, tx, e, time.Now().UnixMilli())
@@ -91,26 +91,26 @@ func writeTask(ctx context.Context, tx *sql.Tx, t Task, at int64) error {
 
 // Claim records that a task's run is about to start: its state is running from now on. Repeated, it replaces the row. A
 // task that waits for an answer or has its result is ErrFinished, an unknown one ErrNotFound.
-func (j *Journal) Claim(ctx context.Context, t Task) error {
+func (j *Tasks) Claim(ctx context.Context, t Task) error {
 	return j.step(ctx, "claim task", t, TaskRunning, nil, nil, TaskQueued, TaskRunning)
 }
 
 // Note replaces the row of a task that is queued or running, and queues the messages, in one transaction; its state
 // stays. Any other task is ErrFinished.
-func (j *Journal) Note(ctx context.Context, t Task, out ...Message) error {
+func (j *Tasks) Note(ctx context.Context, t Task, out ...Message) error {
 	return j.step(ctx, "note task", t, "", out, nil, TaskQueued, TaskRunning)
 }
 
 // Wait stores the question of a task, which waits from now on, in one transaction with the messages. Repeated, it
 // replaces the row; messages with known transaction IDs stay unchanged. A task that has its result is ErrFinished.
-func (j *Journal) Wait(ctx context.Context, t Task, out []Message) error {
+func (j *Tasks) Wait(ctx context.Context, t Task, out []Message) error {
 	return j.step(ctx, "store question of task", t, TaskWaiting, out, nil, TaskQueued, TaskRunning, TaskWaiting)
 }
 
 // Resume continues a task that waits: its state is running from now on, the events in closes (of the same room: the
 // answer) become Done, and the messages are queued, all in one transaction. A task that does not wait is ErrFinished;
 // an unknown one, or an unknown event in closes, ErrNotFound. Then nothing is changed.
-func (j *Journal) Resume(ctx context.Context, t Task, out []Message, closes ...string) error {
+func (j *Tasks) Resume(ctx context.Context, t Task, out []Message, closes ...string) error {
 	return j.step(ctx, "resume task", t, TaskRunning, out, closes, TaskWaiting)
 }
 
@@ -118,7 +118,7 @@ func (j *Journal) Resume(ctx context.Context, t Task, out []Message, closes ...s
 // unchanged, so that a repeated call sends nothing twice; for a task that is done nothing happens. The events in closes
 // (of the same room: what ended the task) become Done with it; an unknown one is ErrNotFound, and then nothing is
 // changed.
-func (j *Journal) Answer(ctx context.Context, t Task, out []Message, closes ...string) error {
+func (j *Tasks) Answer(ctx context.Context, t Task, out []Message, closes ...string) error {
 	err := j.step(ctx, "answer task", t, TaskAnswered, out, closes, TaskQueued, TaskRunning, TaskWaiting, TaskAnswered)
 	if errors.Is(err, ErrFinished) { // done
 		return nil
@@ -126,20 +126,20 @@ func (j *Journal) Answer(ctx context.Context, t Task, out []Message, closes ...s
 	return err
 }
 
-// FinishTask marks a task done. It returns ErrNotFound for an unknown one.
-func (j *Journal) FinishTask(ctx context.Context, key string) error {
+// Finish marks a task done. It returns ErrNotFound for an unknown one.
+func (j *Tasks) Finish(ctx context.Context, key string) error {
 	return j.mark(ctx, "finish task", "UPDATE task SET state = 'done' WHERE key = ?", key)
 }
 
-// FinishTasks marks as done the room's tasks that are queued, running or answered and come before seq.
-func (j *Journal) FinishTasks(ctx context.Context, room string, seq int64) error {
+// FinishUpTo marks as done the room's tasks that are queued, running or answered and come before seq.
+func (j *Tasks) FinishUpTo(ctx context.Context, room string, seq int64) error {
 	_, err := j.db.ExecContext(ctx, queryFinishTasks, room, seq)
 	return j.failed("finish tasks", err)
 }
 
 // step writes a task's row with a new state ("" keeps the current one) if its state is one of those in from; otherwise
 // it returns ErrFinished. Fields fixed at creation (its room, its place in the queue) never change.
-func (j *Journal) step(ctx context.Context, what string, t Task, to TaskState, out []Message, closes []string, from ...TaskState) error {
+func (j *Tasks) step(ctx context.Context, what string, t Task, to TaskState, out []Message, closes []string, from ...TaskState) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		now, err := scanTask(tx.QueryRowContext(ctx, queryTask, t.Key))
 		if err != nil {
@@ -169,7 +169,7 @@ func updateTask(ctx context.Context, tx *sql.Tx, t Task) error {
 // Reply queues messages and marks the events in closes as Done, in one transaction: the reply to a command, and the
 // command. Messages with known transaction IDs stay unchanged. It returns ErrNotFound for an unknown event, and then
 // changes nothing.
-func (j *Journal) Reply(ctx context.Context, room string, out []Message, closes ...string) error {
+func (j *Messages) Reply(ctx context.Context, room string, out []Message, closes ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error { return replyIn(ctx, tx, room, out, closes) })
 	return j.failed("reply", err)
 }

@@ -21,11 +21,11 @@ func TestStepsFromEachState(t *testing.T) {
 		closes bool
 		want   []TaskState // by the states above
 	}{
-		"claim":  {func(j *Journal, t Task) error { return j.Claim(ctx, t) }, false, false, []TaskState{TaskRunning, TaskRunning, none, none, none}},
-		"note":   {func(j *Journal, t Task) error { return j.Note(ctx, t) }, false, false, []TaskState{TaskQueued, TaskRunning, none, none, none}},
-		"wait":   {func(j *Journal, t Task) error { return j.Wait(ctx, t, out) }, true, false, []TaskState{TaskWaiting, TaskWaiting, TaskWaiting, none, none}},
-		"resume": {func(j *Journal, t Task) error { return j.Resume(ctx, t, out, "$by") }, true, true, []TaskState{none, none, TaskRunning, none, none}},
-		"answer": {func(j *Journal, t Task) error { return j.Answer(ctx, t, out, "$by") }, true, true, []TaskState{TaskAnswered, TaskAnswered, TaskAnswered, TaskAnswered, skip}},
+		"claim":  {func(j *Journal, t Task) error { return j.Tasks.Claim(ctx, t) }, false, false, []TaskState{TaskRunning, TaskRunning, none, none, none}},
+		"note":   {func(j *Journal, t Task) error { return j.Tasks.Note(ctx, t) }, false, false, []TaskState{TaskQueued, TaskRunning, none, none, none}},
+		"wait":   {func(j *Journal, t Task) error { return j.Tasks.Wait(ctx, t, out) }, true, false, []TaskState{TaskWaiting, TaskWaiting, TaskWaiting, none, none}},
+		"resume": {func(j *Journal, t Task) error { return j.Tasks.Resume(ctx, t, out, "$by") }, true, true, []TaskState{none, none, TaskRunning, none, none}},
+		"answer": {func(j *Journal, t Task) error { return j.Tasks.Answer(ctx, t, out, "$by") }, true, true, []TaskState{TaskAnswered, TaskAnswered, TaskAnswered, TaskAnswered, skip}},
 	}
 	for name, step := range steps {
 		for i, from := range states {
@@ -54,15 +54,15 @@ func TestStepsFromEachState(t *testing.T) {
 				if errors.Is(err, ErrFinished) != (to == none) || (err != nil) != (to == none) {
 					t.Errorf("error %v", err)
 				}
-				got, err := j.Task(ctx, "$1")
+				got, err := j.Tasks.Get(ctx, "$1")
 				must(t, err)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)
 				}
-				if by, err := j.Event(ctx, "!a", "$by"); err != nil || by.Status != closed {
+				if by, err := j.Events.Get(ctx, "!a", "$by"); err != nil || by.Status != closed {
 					t.Errorf("the closing event has status %d, want %d, %v", by.Status, closed, err)
 				}
-				if rows, err := j.Unsent(ctx, "!a"); err != nil || len(rows) != unsent {
+				if rows, err := j.Messages.Unsent(ctx, "!a"); err != nil || len(rows) != unsent {
 					t.Errorf("%d messages queued, want %d, %v", len(rows), unsent, err)
 				}
 				if err := step.do(j, Task{Key: "unknown"}); !errors.Is(err, ErrNotFound) {
@@ -86,23 +86,23 @@ func TestStepsAreOneTransaction(t *testing.T) {
 		"message without a room": {[]Message{good, {Txn: "y"}}, []string{"$by"}},
 	} {
 		for step, do := range map[string]func(j *Journal, t Task) error{
-			"resume": func(j *Journal, t Task) error { return j.Resume(ctx, t, c.out, c.closes...) },
-			"answer": func(j *Journal, t Task) error { return j.Answer(ctx, t, c.out, c.closes...) },
-			"reply":  func(j *Journal, _ Task) error { return j.Reply(ctx, "!a", c.out, c.closes...) },
+			"resume": func(j *Journal, t Task) error { return j.Tasks.Resume(ctx, t, c.out, c.closes...) },
+			"answer": func(j *Journal, t Task) error { return j.Tasks.Answer(ctx, t, c.out, c.closes...) },
+			"reply":  func(j *Journal, _ Task) error { return j.Messages.Reply(ctx, "!a", c.out, c.closes...) },
 		} {
 			t.Run(step+" with "+name, func(t *testing.T) {
 				j := newJournal(t)
 				task := queueTask(t, j, "!a", "$1")
 				commit(t, j, "t", anEvent("!a", "$by", Pending), anEvent("!b", "$elsewhere", Pending))
-				must(t, j.Wait(ctx, task, nil))
+				must(t, j.Tasks.Wait(ctx, task, nil))
 				if err := do(j, task); err == nil || (len(c.out) == 1) != errors.Is(err, ErrNotFound) {
 					t.Errorf("error %v", err)
 				}
-				got, err := j.Task(ctx, "$1")
+				got, err := j.Tasks.Get(ctx, "$1")
 				must(t, err)
-				by, err := j.Event(ctx, "!a", "$by")
+				by, err := j.Events.Get(ctx, "!a", "$by")
 				must(t, err)
-				unsent, err := j.Unsent(ctx, "!a")
+				unsent, err := j.Messages.Unsent(ctx, "!a")
 				must(t, err)
 				if got.State != TaskWaiting || by.Status != Pending || len(unsent) > 0 {
 					t.Errorf("half a step: %s, closing event %d, messages %v", got.State, by.Status, txns(unsent))
@@ -112,13 +112,13 @@ func TestStepsAreOneTransaction(t *testing.T) {
 	}
 	j := newJournal(t)
 	commit(t, j, "t", anEvent("!a", "$1", Pending))
-	if err := j.Enqueue(ctx, work("!a", "$1"), Message{Txn: "y"}); err == nil {
+	if err := j.Tasks.Enqueue(ctx, work("!a", "$1"), Message{Txn: "y"}); err == nil {
 		t.Error("a message without a room was taken")
 	}
-	if row, err := j.Event(ctx, "!a", "$1"); err != nil || row.Status != Pending {
+	if row, err := j.Events.Get(ctx, "!a", "$1"); err != nil || row.Status != Pending {
 		t.Errorf("half a task: %d, %v", row.Status, err)
 	}
-	if _, err := j.Task(ctx, "$1"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Tasks.Get(ctx, "$1"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("half a task: %v", err)
 	}
 }

@@ -124,7 +124,7 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := k.Journal.BusyRooms(ctx)
+	open, err := k.Journal.Events.BusyRooms(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list busy rooms: %w", err)
 	}
@@ -141,7 +141,7 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 		}
 		last, busy := k.Podman.LastUse(info.Name)
 		if last.IsZero() { // not since the bot was started
-			task, err := k.Journal.LastTask(ctx, info.Room)
+			task, err := k.Journal.Tasks.Last(ctx, info.Room)
 			if err != nil && !errors.Is(err, state.ErrNotFound) {
 				return nil, fmt.Errorf("look up the room's last task: %w", err)
 			}
@@ -159,13 +159,13 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 // Recent returns those of the rooms whose containers should run after a start of the bot: the ones with unfinished work,
 // and the ones with a task within the idle time; the latest first, and not more than may run.
 func (k *Keeper) Recent(ctx context.Context, rooms []string) ([]string, error) {
-	open, err := k.Journal.BusyRooms(ctx)
+	open, err := k.Journal.Events.BusyRooms(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list busy rooms: %w", err)
 	}
 	var all []container
 	for _, room := range rooms {
-		task, err := k.Journal.LastTask(ctx, room)
+		task, err := k.Journal.Tasks.Last(ctx, room)
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return nil, fmt.Errorf("look up the room's last task: %w", err)
 		}

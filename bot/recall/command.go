@@ -37,7 +37,7 @@ func (m *Memory) Command(ctx context.Context, room, event, by, text string, othe
 	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	switch verb, rest = strings.ToLower(verb), strings.TrimSpace(rest); {
 	case verb == "" || verb == "list":
-		notes, err := m.journal.Notes(ctx, room)
+		notes, err := m.journal.Memory.Notes(ctx, room)
 		return summary(notes) + readsFrom(room, others) + Usage, err
 	case rest == "":
 		return Usage, nil
@@ -90,7 +90,7 @@ func (m *Memory) Add(ctx context.Context, n state.Note) (added bool, err error) 
 	}
 	defer m.embedSoon(n.Room)
 	n.Time, n.Source, n.Salience, n.File = time.Now(), state.Added, 1, mainFile
-	notes, err := m.journal.AddNotes(ctx, n)
+	notes, err := m.journal.Memory.AddNotes(ctx, n)
 	if err != nil || len(notes) == 0 {
 		return false, err
 	}
@@ -117,7 +117,7 @@ func (m *Memory) Import(ctx context.Context, room, origin string, r io.Reader) (
 	for _, e := range entries {
 		messages = append(messages, state.Imported{Line: e.From, Time: e.Time, Speaker: e.Speaker, Text: m.filter.Clean(e.Text)})
 	}
-	if err := m.journal.Import(ctx, room, origin, messages); err != nil {
+	if err := m.journal.Memory.Import(ctx, room, origin, messages); err != nil {
 		return 0, err
 	}
 	return len(entries), m.Rebuild(ctx, room)
@@ -139,7 +139,7 @@ var ErrTooShort = errors.New("too short to be forgotten")
 func (m *Memory) Meant(ctx context.Context, room, what string) (texts, events []string, err error) {
 	what = strings.TrimSpace(what)
 	if id, err := hex.DecodeString(what); err == nil && len(id) == 5 && m != nil {
-		notes, err := m.journal.Notes(ctx, room)
+		notes, err := m.journal.Memory.Notes(ctx, room)
 		if err != nil {
 			return nil, nil, err
 		}

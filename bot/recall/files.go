@@ -64,14 +64,14 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
 	e := exchange{Memory: m, id: id, container: container, scrub: scrub, notes: map[string][]state.Note{}}
-	notes, err := m.journal.Notes(ctx, id)
+	notes, err := m.journal.Memory.Notes(ctx, id)
 	if err != nil {
 		return err
 	}
 	for _, n := range slices.Backward(notes) { // the oldest first
 		e.notes[n.File] = append(e.notes[n.File], n)
 	}
-	if e.forgotten, err = m.journal.Forgotten(ctx, id); err != nil {
+	if e.forgotten, err = m.journal.Memory.Forgotten(ctx, id); err != nil {
 		return err
 	}
 	found, err := e.list(ctx)
@@ -170,14 +170,14 @@ func (e *exchange) apply(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := e.journal.RemoveNotes(ctx, e.gone...); err != nil {
+	if err := e.journal.Memory.RemoveNotes(ctx, e.gone...); err != nil {
 		return err
 	}
-	added, err := e.journal.AddNotes(ctx, e.added...)
+	added, err := e.journal.Memory.AddNotes(ctx, e.added...)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(e.journal.SetWritten(ctx, e.id, true, e.shown...), e.journal.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
+	if err := errors.Join(e.journal.Memory.SetWritten(ctx, e.id, true, e.shown...), e.journal.Memory.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
 		return err
 	}
 	docs := append(e.docs, documents(added)...)
@@ -220,7 +220,7 @@ func (e *exchange) forgetNote(ctx context.Context, n state.Note, alive func(stri
 	if texts = slices.DeleteFunc(texts, alive); len(texts) == 0 {
 		return nil
 	}
-	if err := e.journal.KeepForgotten(ctx, e.id, texts...); err != nil {
+	if err := e.journal.Memory.KeepForgotten(ctx, e.id, texts...); err != nil {
 		return err
 	}
 	scrub := state.Replacing(state.Deleted, texts...)
@@ -230,7 +230,7 @@ func (e *exchange) forgetNote(ctx context.Context, n state.Note, alive func(stri
 	if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {
 		return err
 	}
-	_, err := e.journal.Scrub(ctx, e.id, e.id, scrub)
+	_, err := e.journal.Removal.Scrub(ctx, e.id, e.id, scrub)
 	return err
 }
 

@@ -151,7 +151,7 @@ func TestSyncLearnsEdits(t *testing.T) {
 	if got := d.read("MEMORY.md") + d.found("cat Pixel"); strings.Contains(got, "Pixel") {
 		t.Errorf("it is back:\n%s", got)
 	}
-	if added, err := d.journal.AddNotes(d.t.Context(), state.Note{Room: "!r", Kind: state.Semantic, Text: "The cat is called Pixel.", Source: state.FromAgent}); err != nil || len(added) > 0 {
+	if added, err := d.journal.Memory.AddNotes(d.t.Context(), state.Note{Room: "!r", Kind: state.Semantic, Text: "The cat is called Pixel.", Source: state.FromAgent}); err != nil || len(added) > 0 {
 		t.Errorf("a line in a file brings back %v, %v", added, err)
 	}
 	// A person may say it again.
@@ -201,7 +201,7 @@ func TestSyncKeepsOddLines(t *testing.T) {
 	if len(got) != 5 {
 		t.Errorf("%d notes", len(got))
 	}
-	if err := d.journal.RemoveNotes(t.Context(), state.Note{Room: "!r", Text: "the cellar is damp"}); err != nil {
+	if err := d.journal.Memory.RemoveNotes(t.Context(), state.Note{Room: "!r", Text: "the cellar is damp"}); err != nil {
 		t.Fatal(err)
 	}
 	if d.sync(nil); strings.Contains(d.read("MEMORY.md"), "cellar") {
@@ -258,7 +258,7 @@ func TestPriorTasksGo(t *testing.T) {
 	if got := d.read("context.md"); !strings.Contains(got, "walrus") || !strings.Contains(got, "gate") || strings.Contains(got, "Gone") {
 		t.Errorf("context.md:\n%s", got)
 	}
-	if err := d.journal.RedactNotes(t.Context(), "!r", done.Event); err != nil {
+	if err := d.journal.Memory.RedactNotes(t.Context(), "!r", done.Event); err != nil {
 		t.Fatal(err)
 	}
 	d.sync(nil)
@@ -277,7 +277,7 @@ func TestSyncStrips(t *testing.T) {
 	})
 	d.edit("context.md", func(string) string { return "# Context\n\n- a long word about hunter2-hunter2 here\n- keep me\n" })
 	d.sync(nil)
-	if err := d.journal.KeepForgotten(t.Context(), "!r", workspace.StatusText(long)); err != nil {
+	if err := d.journal.Memory.KeepForgotten(t.Context(), "!r", workspace.StatusText(long)); err != nil {
 		t.Fatal(err)
 	}
 	d.sync(nil)

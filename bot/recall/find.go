@@ -50,7 +50,7 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 	defer m.embedSoon(room)
 	vector := m.Vector(ctx, askTime, room, text)
 	err := m.with(ctx, room, func(x *memory.Index) error {
-		notes, err := m.journal.Notes(ctx, room, state.Semantic, state.Procedural, state.Reflective)
+		notes, err := m.journal.Memory.Notes(ctx, room, state.Semantic, state.Procedural, state.Reflective)
 		if err == nil {
 			k, err = find(ctx, x, notes, by, session, text, vector)
 		}

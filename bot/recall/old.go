@@ -27,14 +27,14 @@ func (m *Memory) takeOld(ctx context.Context, old memory.Old) error {
 			kind = state.Semantic
 		}
 		for _, e := range doc.Entries {
-			_, err := m.journal.AddNotes(ctx, state.Note{Room: old.Room, Kind: kind, Text: e.Text, Event: e.Event, Time: e.Time,
+			_, err := m.journal.Memory.AddNotes(ctx, state.Note{Room: old.Room, Kind: kind, Text: e.Text, Event: e.Event, Time: e.Time,
 				Source: state.Added, Salience: 1, File: mainFile})
 			if err != nil {
 				return err
 			}
 		}
 	}
-	return m.journal.KeepHashes(ctx, old.Room, old.Forgotten...)
+	return m.journal.Memory.KeepHashes(ctx, old.Room, old.Forgotten...)
 }
 
 func (m *Memory) takeImport(ctx context.Context, room string, doc memory.Document) error {
@@ -42,5 +42,5 @@ func (m *Memory) takeImport(ctx context.Context, room string, doc memory.Documen
 	for _, e := range doc.Entries {
 		messages = append(messages, state.Imported{Line: e.From, Time: e.Time, Speaker: e.Speaker, Text: e.Text})
 	}
-	return m.journal.Import(ctx, room, doc.Path, messages)
+	return m.journal.Memory.Import(ctx, room, doc.Path, messages)
 }

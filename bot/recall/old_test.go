@@ -34,11 +34,11 @@ func TestTakeOld(t *testing.T) {
 	for range 2 {
 		m.TakeOld(ctx)
 	}
-	notes, err := m.journal.Notes(ctx, "!r")
+	notes, err := m.journal.Memory.Notes(ctx, "!r")
 	if err != nil || len(notes) != 1 || notes[0].Kind != state.Procedural || notes[0].Event != "$1" || notes[0].Time.UnixNano() != 7 {
 		t.Errorf("notes %+v, %v", notes, err)
 	}
-	if all, err := m.journal.Forgotten(ctx, "!r"); err != nil || !all["0aff"] {
+	if all, err := m.journal.Memory.Forgotten(ctx, "!r"); err != nil || !all["0aff"] {
 		t.Errorf("forgotten %v, %v", all, err)
 	}
 	for _, words := range []string{"staging", "crane"} {

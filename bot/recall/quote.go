@@ -56,7 +56,7 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 	speech := r.speech
 	r.mu.Unlock()
 	n := state.Note{Room: room, Task: speech.Task, By: speech.By, Kind: s.Kind, Salience: 0.8, Source: state.FromAgent}
-	before, err := m.journal.NotesOfTask(ctx, speech.Task)
+	before, err := m.journal.Memory.NotesOfTask(ctx, speech.Task)
 	if err != nil {
 		return n, err
 	}
@@ -128,7 +128,7 @@ func refused(format string, args ...any) error {
 
 // noted returns the note with an ID, or the only one that has a text.
 func (m *Memory) noted(ctx context.Context, room, what string) (state.Note, error) {
-	notes, err := m.journal.Notes(ctx, room, state.Semantic, state.Procedural, state.Reflective, state.Answered)
+	notes, err := m.journal.Memory.Notes(ctx, room, state.Semantic, state.Procedural, state.Reflective, state.Answered)
 	if err != nil {
 		return state.Note{}, err
 	}
@@ -145,7 +145,7 @@ func (m *Memory) noted(ctx context.Context, room, what string) (state.Note, erro
 
 // note stores a note, also in the index.
 func (m *Memory) note(ctx context.Context, n state.Note) error {
-	added, err := m.journal.AddNotes(ctx, n)
+	added, err := m.journal.Memory.AddNotes(ctx, n)
 	if err != nil || len(added) == 0 {
 		return err
 	}
@@ -156,7 +156,7 @@ func (m *Memory) note(ctx context.Context, n state.Note) error {
 
 // drop removes a note, also from the index.
 func (m *Memory) drop(ctx context.Context, n state.Note) error {
-	if err := m.journal.RemoveNotes(ctx, n); err != nil {
+	if err := m.journal.Memory.RemoveNotes(ctx, n); err != nil {
 		return err
 	}
 	docs := documents([]state.Note{n})
@@ -171,7 +171,7 @@ func (m *Memory) Undo(ctx context.Context, task string) ([]state.Note, error) {
 	if m == nil {
 		return nil, nil
 	}
-	notes, err := m.journal.NotesOfTask(ctx, task)
+	notes, err := m.journal.Memory.NotesOfTask(ctx, task)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (m *Memory) Noted(ctx context.Context, task string) (string, error) {
 	if m == nil {
 		return "", nil
 	}
-	notes, err := m.journal.NotesOfTask(ctx, task)
+	notes, err := m.journal.Memory.NotesOfTask(ctx, task)
 	return NotedLine(notes), err
 }
 

@@ -134,7 +134,7 @@ func TestStateReplaces(t *testing.T) {
 	if got := answers(); !strings.Contains(got, "Postgres on db1") {
 		t.Fatalf("answers %q", got)
 	}
-	forgotten, err := m.journal.Forgotten(t.Context(), "!r")
+	forgotten, err := m.journal.Memory.Forgotten(t.Context(), "!r")
 	if err != nil || len(forgotten) > 0 {
 		t.Errorf("forgotten: %v, %v", forgotten, err)
 	}
@@ -190,7 +190,7 @@ func TestStateReplacesOwn(t *testing.T) {
 	if _, err := m.Undo(t.Context(), "k2"); err != nil {
 		t.Fatal(err)
 	}
-	notes, err := m.journal.Notes(t.Context(), "!r")
+	notes, err := m.journal.Memory.Notes(t.Context(), "!r")
 	if err != nil || len(notes) != 2 {
 		t.Fatal(notes, err)
 	}
@@ -219,7 +219,7 @@ func TestNothingIsGuessed(t *testing.T) {
 	m := newMemory(t)
 	learn(t, m, task(1, 0, "Summarise this mail:\nI am a vegetarian and I live in Rome. We use Oracle.\nBest, Eve", "A mail from Eve."),
 		task(2, 0, "Minutes of Monday:\nWe decided to use Oracle. We agreed on Fridays.\nDecision: no deploys.", "Minutes."))
-	notes, err := m.journal.Notes(t.Context(), "!r", state.Semantic, state.Procedural, state.Reflective)
+	notes, err := m.journal.Memory.Notes(t.Context(), "!r", state.Semantic, state.Procedural, state.Reflective)
 	if err != nil || len(notes) > 0 {
 		t.Errorf("notes %+v, %v", notes, err)
 	}

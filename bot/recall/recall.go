@@ -108,7 +108,7 @@ func (m *Memory) knows(id string) bool {
 		return false
 	}
 	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.History(id)) > 0 ||
-		m.journal != nil && m.journal.Remembers(context.Background(), id)
+		m.journal != nil && m.journal.Memory.Remembers(context.Background(), id)
 }
 
 // Learn stores what was observed in a task. It may be repeated. What the index does not take now comes with the next use.
@@ -121,7 +121,7 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	defer cancel()
 	l := m.filter.observe(t)
 	m.welcome(ctx, t)
-	added, err := m.journal.AddNotes(ctx, l.notes...)
+	added, err := m.journal.Memory.AddNotes(ctx, l.notes...)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (m *Memory) welcome(ctx context.Context, t Task) {
 	err := m.with(ctx, t.Room, func(x *memory.Index) error {
 		known, err := x.Has(ctx, memory.SourceExecution, executionPath(t.ID))
 		if err == nil && !known {
-			err = m.journal.Welcome(ctx, t.Room, said(t)...)
+			err = m.journal.Memory.Welcome(ctx, t.Room, said(t)...)
 		}
 		return err
 	})

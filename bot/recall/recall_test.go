@@ -10,7 +10,7 @@ import (
 // lines returns the lines that a room's files are to have.
 func lines(tb testing.TB, m *Memory, room string) (texts []string) {
 	tb.Helper()
-	notes, err := m.journal.Notes(tb.Context(), room)
+	notes, err := m.journal.Memory.Notes(tb.Context(), room)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -48,7 +48,7 @@ const leastHashed = 12
 
 // put stores documents, without what was forgotten.
 func (m *Memory) put(ctx context.Context, x *memory.Index, docs ...memory.Document) error {
-	forgotten, err := m.journal.Forgotten(ctx, x.Room())
+	forgotten, err := m.journal.Memory.Forgotten(ctx, x.Room())
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (m *Memory) Fill(ctx context.Context, x *memory.Index) error {
 		if !known {
 			l := m.filter.observe(taskOf(e))
 			answers := slices.DeleteFunc(l.notes, func(n state.Note) bool { return n.Kind != state.Answered })
-			added, err := m.journal.AddNotes(ctx, answers...) // if the journal is new
+			added, err := m.journal.Memory.AddNotes(ctx, answers...) // if the journal is new
 			if err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ const mostRecent = 100
 // recorded are the notes and imports of a room that its index may lack.
 func (m *Memory) recorded(ctx context.Context, x *memory.Index) ([]memory.Document, error) {
 	id := x.Room()
-	notes, err := m.journal.Notes(ctx, id)
+	notes, err := m.journal.Memory.Notes(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (m *Memory) recorded(ctx context.Context, x *memory.Index) ([]memory.Docume
 		notes = notes[:min(len(notes), mostRecent)]
 	}
 	docs := documents(notes)
-	origins, err := m.journal.Imports(ctx, id)
+	origins, err := m.journal.Memory.Imports(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (m *Memory) recorded(ctx context.Context, x *memory.Index) ([]memory.Docume
 		} else if known {
 			continue
 		}
-		messages, err := m.journal.Imported(ctx, id, origin)
+		messages, err := m.journal.Memory.Imported(ctx, id, origin)
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +246,7 @@ func (m *Memory) Relearn(ctx context.Context, room, event string) error {
 			continue
 		}
 		l := m.filter.observe(taskOf(e))
-		added, err := m.journal.AddNotes(ctx, l.notes...)
+		added, err := m.journal.Memory.AddNotes(ctx, l.notes...)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ import (
 func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, number int, busy func(key string) bool, closes ...string) (*Task, error) {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
-	rec, err := e.Journal.Task(ctx, key)
+	rec, err := e.Journal.Tasks.Get(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read task: %w", err)
 	}
@@ -48,7 +48,7 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 	t.rec.Around = ""
 	t.plan(agent.NeedsInput)
 	notice := t.Voice().notice(continuing(busy(key)))
-	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, append([]Message{notice}, closed...)...), closes...); err != nil {
+	if err := e.Journal.Tasks.Resume(ctx, t.Row(), e.Room.Render(ctx, append([]Message{notice}, closed...)...), closes...); err != nil {
 		return t, fmt.Errorf("store answer: %w", err)
 	}
 	crash.At("bound")

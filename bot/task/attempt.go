@@ -185,7 +185,7 @@ func (a *attempt) claim(ctx context.Context) error {
 				return fmt.Errorf("begin transcript: %w", err)
 			}
 		}
-		if err := env.Journal.Claim(ctx, t.Row()); err != nil {
+		if err := env.Journal.Tasks.Claim(ctx, t.Row()); err != nil {
 			return fmt.Errorf("claim task: %w", err)
 		}
 		crash.At("claimed")

@@ -29,7 +29,7 @@ func (d *Deps) Account() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // also while the bot stops
 		defer cancel()
 		s.Day = time.Now()
-		if err := d.Journal.Spend(ctx, room, s); err != nil {
+		if err := d.Journal.Budget.Add(ctx, room, s); err != nil {
 			d.Log.Warn().Err(err).Str("room", room).Msg("cannot record the tokens of a request")
 		}
 		d.total.add(s.Day, s.Tokens())
@@ -44,7 +44,7 @@ func (d *Deps) Account() {
 func (d *Deps) allowed(ctx context.Context, room string, open int64) error {
 	limit, now := d.TokenLimit(room), time.Now()
 	if d.TokensPerDayAll > 0 {
-		all, err := d.total.of(now, func() (int64, error) { return d.Journal.SpentByAll(ctx, now) })
+		all, err := d.total.of(now, func() (int64, error) { return d.Journal.Budget.ByAll(ctx, now) })
 		if err != nil {
 			d.Log.Warn().Err(err).Msg("cannot read the tokens of all rooms")
 			return errors.New("the tokens of all rooms cannot be counted at the moment")
@@ -56,7 +56,7 @@ func (d *Deps) allowed(ctx context.Context, room string, open int64) error {
 	if limit == 0 {
 		return nil
 	}
-	today, err := d.Journal.Spent(ctx, room, now)
+	today, err := d.Journal.Budget.On(ctx, room, now)
 	if err != nil {
 		d.Log.Warn().Err(err).Str("room", room).Msg("cannot read the room's tokens")
 		return errors.New("the room's tokens cannot be counted at the moment")
@@ -113,7 +113,7 @@ type budget struct{ t *Task }
 // question returns the question whether the room may use more tokens today. Its options can be selected by reaction.
 func (b budget) question(ctx context.Context) (agent.Signal, error) {
 	env := b.t.env
-	today, err := env.Journal.Spent(ctx, env.ID, time.Now())
+	today, err := env.Journal.Budget.On(ctx, env.ID, time.Now())
 	limit := env.TokenLimit(env.ID)
 	about := "The limit counts all tasks of this room, per day (UTC)."
 	if today.Extra >= limit {
@@ -129,7 +129,7 @@ func (b budget) grants(ctx context.Context) (bool, error) {
 	if slices.Contains(env.Owners, b.t.Given().By) {
 		return true, nil
 	}
-	today, err := env.Journal.Spent(ctx, env.ID, time.Now())
+	today, err := env.Journal.Budget.On(ctx, env.ID, time.Now())
 	return today.Extra < env.TokenLimit(env.ID), err
 }
 

@@ -76,7 +76,7 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 		}
 		rec.Begun = time.Time{}
 		rec.Due.At, rec.Due.Why, rec.Due.Waited = env.In(wait), why, rec.Due.Waited+wait
-		return env.Journal.Note(ctx, t.Row(), rows...)
+		return env.Journal.Tasks.Note(ctx, t.Row(), rows...)
 	})
 	if errors.Is(err, errStopped) {
 		out.Ended = agent.Stopped

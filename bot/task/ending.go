@@ -89,7 +89,7 @@ func (e ending) enter(text string) {
 // Env.Decisions.
 func (e ending) store(ctx context.Context, rows []state.Message, closes ...string) error {
 	t, env := e.t, e.t.env
-	if err := env.Journal.Answer(ctx, t.Row(), rows, closes...); err != nil {
+	if err := env.Journal.Tasks.Answer(ctx, t.Row(), rows, closes...); err != nil {
 		return fmt.Errorf("store result: %w", err)
 	}
 	crash.At("answered")
@@ -118,7 +118,7 @@ func giveUp(ctx context.Context, t *Task, why string) error {
 			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the execution")
 		}
 	}
-	if err := env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
+	if err := env.Journal.Tasks.Finish(ctx, t.rec.Key); err != nil {
 		return fmt.Errorf("finish task: %w", err)
 	}
 	env.closeModel(t.rec.Key)
@@ -128,7 +128,7 @@ func giveUp(ctx context.Context, t *Task, why string) error {
 // FinishAnswered ends a task whose result is in the room although the journal does not know that: it was restored from a
 // backup. Call it before the task's worker starts. It is no error if there is no such task, or if it has ended.
 func (e *Env) FinishAnswered(ctx context.Context, key string) error {
-	rec, err := e.Journal.Task(ctx, key)
+	rec, err := e.Journal.Tasks.Get(ctx, key)
 	if errors.Is(err, state.ErrNotFound) || err == nil && rec.State == state.TaskDone {
 		return nil
 	}

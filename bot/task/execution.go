@@ -17,7 +17,7 @@ import (
 func (e *Env) project(ctx context.Context, key string) error {
 	e.projecting.Lock() // an older record must not overwrite a newer one
 	defer e.projecting.Unlock()
-	rec, err := e.Journal.Task(ctx, key)
+	rec, err := e.Journal.Tasks.Get(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}
@@ -107,7 +107,7 @@ func (e *Env) Note(ctx context.Context, rec state.Task, out ...Message) error {
 		rows = e.Room.Render(ctx, out...)
 		defer e.Room.Wake()
 	}
-	if err := e.Journal.Note(ctx, rec, rows...); err != nil {
+	if err := e.Journal.Tasks.Note(ctx, rec, rows...); err != nil {
 		return fmt.Errorf("note task: %w", err)
 	}
 	return nil

@@ -129,7 +129,7 @@ func (i *filesIn) copyIn(ctx context.Context) error {
 // kept returns the names of files that newer ones must not displace from the inbox:
 // those of the task and of the room's waiting tasks.
 func (i *filesIn) kept(ctx context.Context) ([]string, error) {
-	waiting, err := i.t.env.Journal.WaitingIn(ctx, i.t.env.ID)
+	waiting, err := i.t.env.Journal.Tasks.WaitingIn(ctx, i.t.env.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}

@@ -39,7 +39,7 @@ func (o outbox) send(ctx context.Context) error {
 			return err
 		},
 		Attempt: func(ctx context.Context, key string, try func() bool) error {
-			return env.Journal.Attempt(ctx, "scale "+key, try)
+			return env.Journal.Events.Attempt(ctx, "scale "+key, try)
 		}})
 	if err != nil {
 		return errors.Join(fmt.Errorf("collect files: %w", err), filesLater(ctx, t))
@@ -90,7 +90,7 @@ func filesLater(ctx context.Context, t *Task) error {
 // one uploads a file and queues its message, unless the message exists already.
 func (o outbox) one(ctx context.Context, item *media.Item) error {
 	txn := "o" + item.Key
-	if _, err := o.t.env.Journal.Message(ctx, txn); err == nil {
+	if _, err := o.t.env.Journal.Messages.Get(ctx, txn); err == nil {
 		return nil
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return fmt.Errorf("look up the message of a file: %w", err)

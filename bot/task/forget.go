@@ -29,7 +29,7 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 	if err := e.Store.EndSession(ctx, e.ID); err != nil {
 		return out, fmt.Errorf("end session: %w", err)
 	}
-	if err := e.Journal.MarkUntidy(ctx, e.ID); err != nil {
+	if err := e.Journal.Memory.MarkUntidy(ctx, e.ID); err != nil {
 		return out, err
 	}
 	for _, event := range events {
@@ -70,7 +70,7 @@ func (e *Env) scrub(ctx context.Context, scrub *state.Scrub, events, texts []str
 	}
 	var gone []string
 	for _, home := range homes {
-		one, err := e.Journal.Scrub(ctx, e.ID, home, scrub, workspace.StatusText)
+		one, err := e.Journal.Removal.Scrub(ctx, e.ID, home, scrub, workspace.StatusText)
 		if err != nil {
 			return out, err
 		}
@@ -79,7 +79,7 @@ func (e *Env) scrub(ctx context.Context, scrub *state.Scrub, events, texts []str
 			out.Entries++
 		}
 	}
-	if err := e.Journal.Clear(ctx); err != nil {
+	if err := e.Journal.Removal.Clear(ctx); err != nil {
 		return out, err
 	}
 	n, err := e.Recall.Forget(ctx, e.ID, events, texts)
@@ -95,7 +95,7 @@ find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' 
 // tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions that
 // nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more.
 func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *state.Scrub) error {
-	untidy, err := e.Journal.Untidy(ctx, e.ID)
+	untidy, err := e.Journal.Memory.Untidy(ctx, e.ID)
 	if err != nil || !untidy {
 		return err
 	}
@@ -110,7 +110,7 @@ func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *sta
 	if err := e.Recall.Sync(ctx, e.ID, container, scrub); err != nil {
 		return err
 	}
-	return e.Journal.Tidied(ctx, e.ID)
+	return e.Journal.Memory.Tidied(ctx, e.ID)
 }
 
 // Redact removes what a redacted message of the room home said from wherever the room has it. If the room's session has it,
@@ -125,22 +125,22 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 		return err
 	}
 	for _, text := range words { // in the files, too
-		if err := e.Journal.KeepForgotten(ctx, e.ID, text, workspace.StatusText(text)); err != nil {
+		if err := e.Journal.Memory.KeepForgotten(ctx, e.ID, text, workspace.StatusText(text)); err != nil {
 			return err
 		}
 	}
-	if err := e.Journal.RedactNotes(ctx, e.ID, event); err != nil {
+	if err := e.Journal.Memory.RedactNotes(ctx, e.ID, event); err != nil {
 		return err
 	}
 	if _, err := e.scrub(ctx, state.Replacing(state.Deleted, words...).Sparing(home, event), []string{event}, words); err != nil {
 		return err
 	}
 	session := e.Store.Session(e.ID)
-	received, err := e.Journal.Quoted(ctx, home, event, e.ID, session)
+	received, err := e.Journal.Removal.Quoted(ctx, home, event, e.ID, session)
 	if err != nil {
 		return err
 	}
-	tasks, err := e.Journal.Redact(ctx, home, event, e.ID)
+	tasks, err := e.Journal.Removal.Redact(ctx, home, event, e.ID)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	if err := e.redactOld(ctx, ExecutionID(home, event)); err != nil {
 		return err
 	}
-	return e.Journal.Clear(ctx)
+	return e.Journal.Removal.Clear(ctx)
 }
 
 // Rewrite puts what a message says now in the place of what it said, wherever the room has that. It may be repeated: the
@@ -172,8 +172,8 @@ func (e *Env) Rewrite(ctx context.Context, edit recall.Edit) error {
 	for _, text := range was {
 		gone = append(gone, workspace.StatusText(text))
 	}
-	err := e.Journal.KeepForgotten(ctx, e.ID, gone...)
-	if err = errors.Join(err, e.Journal.Welcome(ctx, e.ID, edit.Text, workspace.StatusText(edit.Text))); err != nil {
+	err := e.Journal.Memory.KeepForgotten(ctx, e.ID, gone...)
+	if err = errors.Join(err, e.Journal.Memory.Welcome(ctx, e.ID, edit.Text, workspace.StatusText(edit.Text))); err != nil {
 		return err
 	}
 	scrub := state.Replacing(edit.Text, was...)
@@ -184,15 +184,15 @@ func (e *Env) Rewrite(ctx context.Context, edit recall.Edit) error {
 	if err != nil || out.Open {
 		return err
 	}
-	if _, err := e.Journal.Scrub(ctx, e.ID, e.ID, scrub); err != nil {
+	if _, err := e.Journal.Removal.Scrub(ctx, e.ID, e.ID, scrub); err != nil {
 		return err
 	}
-	return e.Journal.Clear(ctx)
+	return e.Journal.Removal.Clear(ctx)
 }
 
 // saidIn returns what a message said, also by its edits; nothing if the journal no longer knows that.
 func (e *Env) saidIn(ctx context.Context, home, event string) (words []string) {
-	one, err := e.Journal.Event(ctx, home, event)
+	one, err := e.Journal.Events.Get(ctx, home, event)
 	if err != nil {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (e *Env) saidIn(ctx context.Context, home, event string) (words []string) {
 		add(m.Command)
 		add(body)
 	}
-	edits, err := e.Journal.Edits(ctx, home, one.Seq)
+	edits, err := e.Journal.Events.Edits(ctx, home, one.Seq)
 	if err != nil {
 		return words
 	}

@@ -37,7 +37,7 @@ func forgetful(t *testing.T, said, result string) (*Env, string) {
 	env := &Env{Deps: &Deps{Journal: journal, Store: store, Transcripts: transcripts, Recall: m, Log: zerolog.Nop()}, ID: "!r"}
 	message := event.Event{Room: "!r", ID: "$1", Sender: "@alice:x", Type: event.TypeMessage, Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: said}}}
 	now := time.Now()
-	_, commit := journal.Commit(t.Context(), "t", []state.Event{{Status: state.Done, Event: message}})
+	_, commit := journal.Events.Commit(t.Context(), "t", []state.Event{{Status: state.Done, Event: message}})
 	for _, err := range []error{
 		commit,
 		store.AppendHistory(t.Context(), "!r", state.Turn{Role: "user", Content: said, Event: "$1"}, state.Turn{Role: "assistant", Content: result, Event: "$1"}),
@@ -121,7 +121,7 @@ func TestForgetMarksContainer(t *testing.T) {
 	if out, err := env.Forget(t.Context(), []string{"only the container has this"}, nil); err != nil || out.Entries > 0 {
 		t.Fatal(out, err)
 	}
-	if untidy, err := env.Journal.Untidy(t.Context(), "!r"); err != nil || !untidy {
+	if untidy, err := env.Journal.Memory.Untidy(t.Context(), "!r"); err != nil || !untidy {
 		t.Errorf("untidy %v, %v", untidy, err)
 	}
 }

@@ -19,7 +19,7 @@ func (t *Task) freshen(ctx context.Context) error {
 	if err != nil || open {
 		return err
 	}
-	used, err := env.Journal.LastActive(ctx, env.ID)
+	used, err := env.Journal.Tasks.LastActive(ctx, env.ID)
 	if err != nil {
 		return fmt.Errorf("read when the session was last used: %w", err)
 	}
@@ -35,7 +35,7 @@ func (t *Task) freshen(ctx context.Context) error {
 
 // asking reports whether a task of the room waits for an answer.
 func (e *Env) asking(ctx context.Context) (bool, error) {
-	waiting, err := e.Journal.WaitingIn(ctx, e.ID)
+	waiting, err := e.Journal.Tasks.WaitingIn(ctx, e.ID)
 	if err != nil {
 		return false, fmt.Errorf("read waiting tasks: %w", err)
 	}

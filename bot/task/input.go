@@ -58,9 +58,9 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 // neededSessions returns the sessions that the room will continue: its own, and those of tasks that wait for an answer
 // or have one. It returns nil if that is unknown.
 func (e *Env) neededSessions(ctx context.Context) []string {
-	open, err := e.Journal.WaitingIn(ctx, e.ID)
+	open, err := e.Journal.Tasks.WaitingIn(ctx, e.ID)
 	for _, s := range []state.TaskState{state.TaskRunning, state.TaskQueued} {
-		more, failed := e.Journal.Tasks(ctx, e.ID, s)
+		more, failed := e.Journal.Tasks.In(ctx, e.ID, s)
 		open, err = append(open, more...), cmp.Or(err, failed)
 	}
 	if err != nil {

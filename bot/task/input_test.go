@@ -43,21 +43,21 @@ func TestNeededSessions(t *testing.T) {
 	must(store.SetSession(ctx, env.ID, "own"))
 	task := func(key, room string) state.Task {
 		t.Helper()
-		rows, err := journal.Commit(ctx, "", []state.Event{{Status: state.Pending, Event: event.Event{ID: "$" + key, Room: room, Type: event.TypeMessage, Sender: "@ann:x", Time: time.Now()}}})
+		rows, err := journal.Events.Commit(ctx, "", []state.Event{{Status: state.Pending, Event: event.Event{ID: "$" + key, Room: room, Type: event.TypeMessage, Sender: "@ann:x", Time: time.Now()}}})
 		must(err)
 		rec, err := New(state.Task{Source: state.FromRoom, Home: room, Execution: key, Text: key}, rows[0])
 		must(err)
 		rec.Session = key
-		must(journal.Enqueue(ctx, rec))
+		must(journal.Tasks.Enqueue(ctx, rec))
 		return rec
 	}
-	must(journal.Wait(ctx, task("asks", env.ID), nil))
-	must(journal.Claim(ctx, task("runs", env.ID)))
+	must(journal.Tasks.Wait(ctx, task("asks", env.ID), nil))
+	must(journal.Tasks.Claim(ctx, task("runs", env.ID)))
 	task("queued", env.ID)
 	task("elsewhere", "!attic:x")
 	over := task("over", env.ID)
-	must(journal.Answer(ctx, over, nil))
-	must(journal.FinishTask(ctx, over.Key))
+	must(journal.Tasks.Answer(ctx, over, nil))
+	must(journal.Tasks.Finish(ctx, over.Key))
 	check("asks", "own", "queued", "runs")
 	must(journal.Close())
 	if got := env.neededSessions(ctx); got != nil {

@@ -185,7 +185,7 @@ func (e *Env) park(ctx context.Context, own *parked, job agent.Task, create bool
 
 // nextContainer starts the room's container if no task is about to. The caller holds vacancy.mu.
 func (e *Env) nextContainer(ctx context.Context, create bool) (*sandbox.Container, error) {
-	switch _, err := e.Journal.NextTask(ctx, e.ID); {
+	switch _, err := e.Journal.Tasks.Next(ctx, e.ID); {
 	case err == nil:
 		return nil, errBusy
 	case !errors.Is(err, state.ErrNotFound):

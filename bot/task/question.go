@@ -44,11 +44,11 @@ const Instead = "-s"
 
 // Shown returns a message of the bot, or the sentence that took its place because the homeserver rejects it.
 func (e *Env) Shown(ctx context.Context, txn string) (state.Message, error) {
-	sent, err := e.Journal.Message(ctx, txn)
+	sent, err := e.Journal.Messages.Get(ctx, txn)
 	if err != nil || sent.Status != state.Refused {
 		return sent, err
 	}
-	if other, err := e.Journal.Message(ctx, txn+Instead); !errors.Is(err, state.ErrNotFound) {
+	if other, err := e.Journal.Messages.Get(ctx, txn+Instead); !errors.Is(err, state.ErrNotFound) {
 		return other, err
 	}
 	return sent, nil
@@ -130,7 +130,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, sho
 		if len(rec.Said) > rec.Given {
 			return errSteered
 		}
-		return env.Journal.Wait(ctx, t.Row(), rows)
+		return env.Journal.Tasks.Wait(ctx, t.Row(), rows)
 	}); err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}

@@ -139,7 +139,7 @@ func observed(t *Task) recall.Task {
 // editsOf returns what the messages of a task say now, if their senders have edited them since, the newest of each. The
 // task itself only has the edits that came in time.
 func editsOf(ctx context.Context, t *Task) (edits []recall.Edit, err error) {
-	rows, err := t.env.Journal.Edits(ctx, t.env.ID, t.rec.Seq)
+	rows, err := t.env.Journal.Events.Edits(ctx, t.env.ID, t.rec.Seq)
 	if err != nil {
 		return nil, fmt.Errorf("read edits: %w", err)
 	}

@@ -27,7 +27,7 @@ func TestObservedEdits(t *testing.T) {
 		m := &event.Message{MsgType: "m.text", Body: "* " + text, NewContent: &event.Text{MsgType: "m.text", Body: text}, RelatesTo: event.Relation{RelType: "m.replace", EventID: of}}
 		return state.Event{Status: status, Event: event.Event{Room: "!r", ID: fmt.Sprint("$edit", n), Sender: by, Type: event.TypeMessage, Body: event.Body{Message: m}}}
 	}
-	fresh, err := j.Commit(t.Context(), "t", []state.Event{
+	fresh, err := j.Events.Commit(t.Context(), "t", []state.Event{
 		edit("$task", "@alice:x", "!task paint the barn", state.Done), // before the task: of another room, perhaps
 		{Event: event.Event{Room: "!r", ID: "$task", Sender: "@alice:x", Type: event.TypeMessage, Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: "paint"}}}},
 		edit("$task", "@alice:x", "!task paint the shed", state.Done),

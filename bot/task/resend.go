@@ -32,9 +32,9 @@ func (t *Task) queueLost(ctx context.Context, out ...Message) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := t.env.Journal.Message(ctx, rows[0].Txn)
+	_, err := t.env.Journal.Messages.Get(ctx, rows[0].Txn)
 	if errors.Is(err, state.ErrNotFound) {
-		if err = t.env.Journal.Queue(ctx, rows...); err == nil {
+		if err = t.env.Journal.Messages.Queue(ctx, rows...); err == nil {
 			t.env.Room.Wake()
 		}
 	}

@@ -40,7 +40,7 @@ func (s settlement) finish(ctx context.Context) error {
 		}
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot tidy up after a task")
 	}
-	if err := env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
+	if err := env.Journal.Tasks.Finish(ctx, t.rec.Key); err != nil {
 		return fmt.Errorf("finish task: %w", err)
 	}
 	crash.At("finished")
@@ -134,7 +134,7 @@ func (s settlement) tidy(ctx context.Context) error {
 			return err
 		}
 	}
-	if queued, err := env.Journal.CountTasks(ctx, env.ID, state.TaskQueued); err == nil && queued > 0 {
+	if queued, err := env.Journal.Tasks.Count(ctx, env.ID, state.TaskQueued); err == nil && queued > 0 {
 		return nil // the next task does not wait for it, and does it at its end
 	}
 	return errors.Join(env.Recall.Sync(ctx, env.ID, container, nil), env.tidy(ctx, container, nil))

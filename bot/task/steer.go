@@ -20,7 +20,7 @@ var (
 // reread updates the task with stop requests, messages and edits from the journal. It
 // returns errStopped after a stop request. The caller holds Env.Decisions.
 func (t *Task) reread(ctx context.Context) error {
-	row, err := t.env.Journal.Task(ctx, t.rec.Key)
+	row, err := t.env.Journal.Tasks.Get(ctx, t.rec.Key)
 	if err != nil {
 		return fmt.Errorf("read task again: %w", err)
 	}

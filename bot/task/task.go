@@ -264,7 +264,7 @@ func (t *Task) noticed(ctx context.Context) (bool, error) {
 
 // said reports whether the room has a message of the task, or will have it.
 func (t *Task) said(ctx context.Context, txn string) (bool, error) {
-	m, err := t.env.Journal.Message(ctx, txn)
+	m, err := t.env.Journal.Messages.Get(ctx, txn)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	}

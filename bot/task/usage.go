@@ -20,7 +20,7 @@ func (e *Env) Usage(ctx context.Context, now time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	days, err := e.Journal.SpentDays(ctx, e.ID, usageDays)
+	days, err := e.Journal.Budget.Days(ctx, e.ID, usageDays)
 	if err != nil {
 		return "", err
 	}
@@ -34,10 +34,10 @@ func (e *Env) UsageLine(ctx context.Context, now time.Time) (string, error) {
 }
 
 func (e *Env) spent(ctx context.Context, now time.Time) (today, total state.Spending, err error) {
-	if today, err = e.Journal.Spent(ctx, e.ID, now); err != nil {
+	if today, err = e.Journal.Budget.On(ctx, e.ID, now); err != nil {
 		return today, total, err
 	}
-	total, err = e.Journal.SpentInTotal(ctx, e.ID)
+	total, err = e.Journal.Budget.Total(ctx, e.ID)
 	return today, total, err
 }
 

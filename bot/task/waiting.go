@@ -55,7 +55,7 @@ func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error
 func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
-	rec, err := e.Journal.Task(ctx, key)
+	rec, err := e.Journal.Tasks.Get(ctx, key)
 	if errors.Is(err, state.ErrNotFound) || err == nil && rec.State != state.TaskWaiting {
 		return false, nil
 	}
@@ -65,7 +65,7 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 	t := e.Task(rec)
 	q, now := t.Question(), e.Now()
 	if t.exec.QuestionEvent == "" {
-		sent, err := e.Journal.Message(ctx, q.Txn())
+		sent, err := e.Journal.Messages.Get(ctx, q.Txn())
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return false, fmt.Errorf("look up question: %w", err)
 		}
@@ -103,7 +103,7 @@ func (q Question) posted(ctx context.Context, event string, now time.Time) error
 		return err
 	}
 	q.schedule(q.due())
-	if err := t.env.Journal.Wait(ctx, t.Row(), nil); err != nil {
+	if err := t.env.Journal.Tasks.Wait(ctx, t.Row(), nil); err != nil {
 		return fmt.Errorf("store the event of a question: %w", err)
 	}
 	t.env.ProjectSoon(ctx, t.rec.Key)
@@ -147,7 +147,7 @@ func (q Question) Cancel(ctx context.Context, by string, closes ...string) error
 func (e *Env) GiveUpAsking(ctx context.Context, key string, n int) error {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
-	rec, err := e.Journal.Task(ctx, key)
+	rec, err := e.Journal.Tasks.Get(ctx, key)
 	if errors.Is(err, state.ErrNotFound) || err == nil && (rec.State != state.TaskWaiting || len(rec.Answers) != n) {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (q Question) end(ctx context.Context, how agent.Ended, closed []Message, cl
 func (e *Env) GiveUpWaiting(ctx context.Context, seq int64) error {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
-	tasks, err := e.Journal.WaitingIn(ctx, e.ID)
+	tasks, err := e.Journal.Tasks.WaitingIn(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read waiting tasks: %w", err)
 	}
@@ -201,7 +201,7 @@ func (e *Env) Unasked(rec state.Task) bool { return rec.QuestionRoom != rec.Room
 func (e *Env) AskAgain(ctx context.Context) error {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
-	tasks, err := e.Journal.WaitingIn(ctx, e.ID)
+	tasks, err := e.Journal.Tasks.WaitingIn(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read waiting tasks: %w", err)
 	}
@@ -213,7 +213,7 @@ func (e *Env) AskAgain(ctx context.Context) error {
 		t.exec.Room, t.exec.QuestionEvent = e.ID, ""
 		t.exec.Deadline = e.In(e.rules().QuestionTimeout).UTC()
 		q := t.Question()
-		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx)...)); err != nil {
+		if err := e.Journal.Tasks.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx)...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)
 		}
 		q.schedule(q.due())

@@ -38,7 +38,7 @@ func (r *Reader) Page(ctx context.Context, g state.Gap, again bool) (p Page, err
 	if err != nil {
 		return p, err
 	}
-	known, err := r.Journal.Known(ctx, g.Room, g.Hides, ids(chunk))
+	known, err := r.Journal.Events.Known(ctx, g.Room, g.Hides, ids(chunk))
 	if err != nil {
 		return p, err
 	}

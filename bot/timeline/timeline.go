@@ -89,7 +89,7 @@ func (r *Reader) Unread(ctx context.Context, batch *matrix.Sync, name, last stri
 	}
 	fresh := true
 	if batch.Since == "" {
-		arrived, err := r.Journal.LastArrival(ctx, name)
+		arrived, err := r.Journal.Events.LastArrival(ctx, name)
 		if err != nil {
 			return b, err
 		}
@@ -121,14 +121,14 @@ func startOver(arrived time.Time) time.Time {
 // known returns when the newest known event of a room arrived, and whether a timeline
 // goes back to a known event.
 func (r *Reader) known(ctx context.Context, room string, joined matrix.Room) (arrived time.Time, known bool, err error) {
-	if arrived, err = r.Journal.LastArrival(ctx, room); err != nil || arrived.IsZero() {
+	if arrived, err = r.Journal.Events.LastArrival(ctx, room); err != nil || arrived.IsZero() {
 		return arrived, false, err
 	}
-	hidden, err := r.Journal.Hidden(ctx, room)
+	hidden, err := r.Journal.Gaps.Hidden(ctx, room)
 	if err != nil {
 		return arrived, false, err
 	}
-	seen, err := r.Journal.Known(ctx, room, hidden, ids(joined.Timeline))
+	seen, err := r.Journal.Events.Known(ctx, room, hidden, ids(joined.Timeline))
 	return arrived, len(seen) > 0, err
 }
 
@@ -250,7 +250,7 @@ const (
 func (r *Reader) Lost(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	events, err := r.Journal.Newest(ctx, checkEvents)
+	events, err := r.Journal.Events.Newest(ctx, checkEvents)
 	if err != nil || len(events) == 0 {
 		return false, err
 	}

@@ -209,7 +209,7 @@ func TestRead(t *testing.T) {
 			}
 			defer journal.Close()
 			if c.known {
-				if _, err := journal.Commit(t.Context(), c.last, []state.Event{{Event: known}}); err != nil {
+				if _, err := journal.Events.Commit(t.Context(), c.last, []state.Event{{Event: known}}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -82,7 +82,7 @@ func (t *Turn) AwaitEnd(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	rec, err := t.Env.Journal.Task(ctx, w.Key())
+	rec, err := t.Env.Journal.Tasks.Get(ctx, w.Key())
 	if err != nil {
 		return fmt.Errorf("read running task: %w", err)
 	}
@@ -115,11 +115,11 @@ func (t *Turn) WakeAt(at time.Time) {
 // task may have got its answer while another one was running, and two runs at once would mix up their session. The error
 // is [state.ErrNotFound] if there is none.
 func (t *Turn) UpNext(ctx context.Context) (state.Task, error) {
-	answered, err := t.Env.Journal.Tasks(ctx, t.Env.ID, state.TaskAnswered)
+	answered, err := t.Env.Journal.Tasks.In(ctx, t.Env.ID, state.TaskAnswered)
 	if err != nil {
 		return state.Task{}, err
 	}
-	running, err := t.Env.Journal.Tasks(ctx, t.Env.ID, state.TaskRunning)
+	running, err := t.Env.Journal.Tasks.In(ctx, t.Env.ID, state.TaskRunning)
 	if err != nil {
 		return state.Task{}, err
 	}
@@ -128,7 +128,7 @@ func (t *Turn) UpNext(ctx context.Context) (state.Task, error) {
 			return rec, nil
 		}
 	}
-	return t.Env.Journal.NextTask(ctx, t.Env.ID)
+	return t.Env.Journal.Tasks.Next(ctx, t.Env.ID)
 }
 
 // HasBegun reports whether a task has a run in the room's container, or an answer that may have been sent: it must end
@@ -141,8 +141,8 @@ func (t *Turn) HasBegun(rec state.Task) bool {
 // if there is neither.
 func (t *Turn) Ahead(ctx context.Context, current *task.Work) (rec state.Task, err error) {
 	if current != nil {
-		rec, err = t.Env.Journal.Task(ctx, current.Key())
-	} else if rec, err = t.Env.Journal.NextTask(ctx, t.Env.ID); errors.Is(err, state.ErrNotFound) {
+		rec, err = t.Env.Journal.Tasks.Get(ctx, current.Key())
+	} else if rec, err = t.Env.Journal.Tasks.Next(ctx, t.Env.ID); errors.Is(err, state.ErrNotFound) {
 		return state.Task{}, nil
 	}
 	if err != nil {

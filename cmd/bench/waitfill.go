@@ -32,10 +32,10 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		if _, err := journal.Commit(ctx, "", []state.Event{w.row}); err != nil {
+		if _, err := journal.Events.Commit(ctx, "", []state.Event{w.row}); err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		if err := errors.Join(journal.Enqueue(ctx, w.task), journal.Wait(ctx, w.task, []state.Message{w.question})); err != nil {
+		if err := errors.Join(journal.Tasks.Enqueue(ctx, w.task), journal.Tasks.Wait(ctx, w.task, []state.Message{w.question})); err != nil {
 			return errors.Join(err, group.Wait())
 		}
 		group.Go(func() error { return store.PutExecution(ctx, room, w.execution) })

@@ -61,7 +61,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row, err := journal.LastTask(t.Context(), "!a:x"); err != nil || row.Event != "$3" {
+	if row, err := journal.Tasks.Last(t.Context(), "!a:x"); err != nil || row.Event != "$3" {
 		t.Errorf("last task %s: %v", row.Event, err)
 	}
 	if err := journal.Close(); err != nil {

@@ -81,14 +81,14 @@ func KeepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local) }
 	put := func(room, id, text string, minute int, to state.TaskState, asked int) {
 		t.Helper()
-		_, err := journal.Commit(ctx, "s1", []state.Event{{Status: state.Pending, Event: event.Event{Room: room, ID: id, Type: event.TypeMessage, Time: at(minute)}}})
+		_, err := journal.Events.Commit(ctx, "s1", []state.Event{{Status: state.Pending, Event: event.Event{Room: room, ID: id, Type: event.TypeMessage, Time: at(minute)}}})
 		task := state.Task{Key: id, Room: room, Event: id, Home: room, Execution: id, Text: text, Time: at(minute), Updated: at(asked)}
-		err = errors.Join(err, journal.Enqueue(ctx, task), journal.Claim(ctx, task))
+		err = errors.Join(err, journal.Tasks.Enqueue(ctx, task), journal.Tasks.Claim(ctx, task))
 		switch to {
 		case state.TaskAnswered:
-			err = errors.Join(err, journal.Answer(ctx, task, nil))
+			err = errors.Join(err, journal.Tasks.Answer(ctx, task, nil))
 		case state.TaskWaiting:
-			err = errors.Join(err, journal.Wait(ctx, task, nil))
+			err = errors.Join(err, journal.Tasks.Wait(ctx, task, nil))
 		}
 		if err != nil {
 			t.Fatal(err)

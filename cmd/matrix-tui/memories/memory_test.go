@@ -98,7 +98,7 @@ func TestMemoryNotesAndStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes, err := journal.Notes(t.Context(), "!a:x")
+	notes, err := journal.Memory.Notes(t.Context(), "!a:x")
 	if err != nil || journal.Close() != nil {
 		t.Fatal(err)
 	}

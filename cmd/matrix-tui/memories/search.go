@@ -167,7 +167,7 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 		if err != nil {
 			return err
 		}
-		out, err := journal.Scrub(ctx, room, room, state.Without(texts...))
+		out, err := journal.Removal.Scrub(ctx, room, room, state.Without(texts...))
 		if err != nil {
 			return err
 		}

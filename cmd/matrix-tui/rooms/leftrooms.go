@@ -88,7 +88,7 @@ func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
 		if journal == nil {
 			continue
 		}
-		at, err := journal.LastArrival(ctx, l.Room)
+		at, err := journal.Events.LastArrival(ctx, l.Room)
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +214,7 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 		if l.Volumes != "" {
 			err = errors.Join(err, transcripts.Remove(l.Volumes)) // of the room that it replaced
 		}
-		err = errors.Join(err, journal.RemoveMemory(ctx, l.Room), memory.Remove(dir, l.Room))
+		err = errors.Join(err, journal.Memory.Clear(ctx, l.Room), memory.Remove(dir, l.Room))
 		if err := errors.Join(err, store.RemoveRoom(ctx, l.Room)); err != nil { // last: until then it is listed
 			return err
 		}

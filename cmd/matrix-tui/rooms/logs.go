@@ -197,9 +197,9 @@ func (s logSource) head(ctx context.Context) (string, error) {
 		return "", err
 	}
 	unfinished := 0
-	unsent, errs := journal.Unsent(ctx, r.Room)
+	unsent, errs := journal.Messages.Unsent(ctx, r.Room)
 	for _, one := range []state.TaskState{state.TaskQueued, state.TaskRunning, state.TaskAnswered} {
-		n, err := journal.CountTasks(ctx, r.Room, one)
+		n, err := journal.Tasks.Count(ctx, r.Room, one)
 		unfinished, errs = unfinished+n, errors.Join(errs, err)
 	}
 	if err := errors.Join(errs, journal.Close()); err != nil {

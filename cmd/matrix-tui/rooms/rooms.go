@@ -115,7 +115,7 @@ func readRooms(ctx context.Context, cfg *settings.Config) (lines []RoomLine, lis
 			return nil, listErr, err
 		}
 	}
-	waiting, err := journal.Waiting(ctx)
+	waiting, err := journal.Tasks.Waiting(ctx)
 	if err != nil {
 		return nil, listErr, err
 	}
@@ -174,7 +174,7 @@ func JoinRooms(store *state.Store, infos []sandbox.Info, listed bool) []RoomLine
 
 // readTask adds the room's newest task.
 func (l *RoomLine) readTask(ctx context.Context, journal *state.Journal) error {
-	task, err := journal.LastTask(ctx, l.Room)
+	task, err := journal.Tasks.Last(ctx, l.Room)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
 	}

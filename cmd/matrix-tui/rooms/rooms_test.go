@@ -30,7 +30,7 @@ func TestRoomsTable(t *testing.T) {
 			lines[i].Name = "the kitchen\n\x1b[2J"
 		}
 	}
-	waiting, err := journal.Waiting(t.Context())
+	waiting, err := journal.Tasks.Waiting(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func openParts(ctx context.Context, cfg *settings.Config, log zerolog.Logger) (p
 		if parts.Recall, err = memories.OpenMemory(ctx, cfg, parts.Store, parts.Journal, log); err != nil {
 			return parts, nil, err
 		}
-		restored, err := parts.Journal.Restored(ctx)
+		restored, err := parts.Journal.Snapshots.Restored(ctx)
 		if err != nil {
 			return parts, nil, err
 		}

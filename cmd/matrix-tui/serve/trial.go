@@ -51,7 +51,7 @@ func trial(ctx context.Context, a *cli.App, cfg *settings.Config) (err error) {
 		return errors.New("the state cannot be read")
 	}
 	row := state.Event{Status: state.Pending, Event: event.Event{Room: "!trial", ID: "$trial", Type: "trial"}}
-	if _, err := parts.Journal.Commit(ctx, "", []state.Event{row}); err != nil {
+	if _, err := parts.Journal.Events.Commit(ctx, "", []state.Event{row}); err != nil {
 		return err
 	}
 	if _, err := parts.Podman.List(ctx); err != nil {
