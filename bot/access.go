@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"matrix-tui/bot/command"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -21,7 +22,7 @@ func (b *Bot) query(ctx context.Context, room string, e event.Event) policy.Quer
 		q.Mentioned = true // an edit matters only if the original was for the bot, or if it mentions the bot now
 		return q
 	}
-	_, _, q.Command = parseCommand(m.Words())
+	_, _, q.Command = command.Parse(m.Words())
 	switch b.addressee(m) {
 	case policy.TheBot:
 		q.Mentioned = true
@@ -70,7 +71,7 @@ func (b *Bot) understood(e event.Event) event.Event {
 		said = m.NewWords()
 	}
 	rest, named := policy.AfterName(said, b.UserID(), b.name())
-	if _, _, ok := commandWord(rest); named && ok {
+	if named && command.HasForm(rest) {
 		m.Command = rest
 		e.Body.Message = &m
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"matrix-tui/bot/command"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -22,7 +23,7 @@ func (r *room) doEdit(ctx context.Context, row state.Event) error {
 	if err != nil {
 		return err
 	}
-	if c, _, command := parseCommand(now.Words()); !command || c.run == nil {
+	if c, _, ok := command.Parse(now.Words()); !ok || c.IsTask() {
 		return r.applyEdit(ctx, row, now)
 	}
 	own, err := r.withdrawEdited(ctx, row)
@@ -96,18 +97,18 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	target, words := m.RelatesTo.EventID, m.NewWords()
-	unknown := isUnknown(now.Words())
+	unknown := command.IsUnknown(now.Words())
 	rec, err := r.bot.Journal.Tasks.Of(ctx, r.id, target)
 	switch {
 	case err == nil && rec.Withdrawn && rec.Requester == row.Sender && unknown:
-		return r.tell(ctx, row, notKnown(now.Words()))
+		return r.tell(ctx, row, command.Unknown(now.Words()))
 	case err == nil && rec.Withdrawn && rec.Requester == row.Sender:
 		return r.tell(ctx, row, "I dropped this task when you edited it before. Send it as a new message.")
 	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender && unknown:
 		if err := r.withdraw(ctx, rec, row.Sender); err != nil {
 			return err
 		}
-		return r.tell(ctx, row, notKnown(now.Words()))
+		return r.tell(ctx, row, command.Unknown(now.Words()))
 	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender:
 		return r.rewrite(ctx, row, rec, words)
 	case err == nil && rec.State != state.TaskDone && rec.State != state.TaskAnswered && rec.Requester == row.Sender:
@@ -129,7 +130,7 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 		if given := t.Given(); given.Event != target || given.By != row.Sender {
 			continue
 		}
-		text := answerText(words)
+		text := command.WithoutAnswer(words)
 		if source, err := r.bot.event(ctx, r.id, target); err == nil {
 			if f, ok := fileOf(source.Event); ok {
 				text = task.FileAnswer(f, text)
@@ -141,7 +142,7 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	}
 	switch mentions := r.mentions(ctx, row, now); {
 	case mentions && unknown:
-		return r.tell(ctx, row, notKnown(now.Words()))
+		return r.tell(ctx, row, command.Unknown(now.Words()))
 	case mentions:
 		return r.enqueueEdited(ctx, row, now)
 	}
@@ -194,7 +195,7 @@ func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 // rewrite replaces the text of a task that has not started and leaves its file
 // alone. The caller holds r.turn.
 func (r *room) rewrite(ctx context.Context, row state.Event, rec state.Task, words string) error {
-	words = strings.TrimSpace(taskWords(words))
+	words = strings.TrimSpace(command.WithoutTask(words))
 	if rec.HasFile {
 		source, err := r.bot.event(ctx, rec.Home, rec.Event)
 		if err != nil {
@@ -242,15 +243,7 @@ func (r *room) editOf(ctx context.Context, row state.Event) (text string, err er
 		return "", err
 	}
 	m, _ := edit.Message()
-	return answerText(m.NewWords()), nil
-}
-
-// answerText returns an answer without a leading "!answer".
-func answerText(body string) string {
-	if c, rest, ok := parseCommand(body); ok && c.name == "answer" {
-		body = rest
-	}
-	return strings.TrimSpace(body)
+	return command.WithoutAnswer(m.NewWords()), nil
 }
 
 // amend replaces the newest answer of a task, which was given by the event

@@ -26,12 +26,3 @@ func TestRelate(t *testing.T) {
 		}
 	}
 }
-
-// Every command has a valid description for clients.
-func TestDescriptions(t *testing.T) {
-	for _, c := range commands {
-		if err := c.description().Validate(); err != nil {
-			t.Errorf("!%s: %v", c.name, err)
-		}
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"matrix-tui/bot/command"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
@@ -99,8 +100,8 @@ func (r *room) objection(ctx context.Context, row state.Event) (said string, ign
 		return "", false, nil
 	}
 	m, _ := row.Message()
-	c, _, _ := parseCommand(m.Words())
-	if row.Kind != event.KindCommand || c.name != "stop" { // whoever may have written it, stopping is allowed
+	c, _, _ := command.Parse(m.Words())
+	if row.Kind != event.KindCommand || c.Name != "stop" { // whoever may have written it, stopping is allowed
 		if said, err = r.unproven(ctx, row.Event, policy.ProofAll); err != nil || said != "" {
 			return said, row.Kind == event.KindEdit || row.Addressee != event.ToBot, err
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"matrix-tui/bot/command"
 	"matrix-tui/bot/policy"
-	"matrix-tui/bot/update"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -82,11 +82,10 @@ func kindOfMessage(m event.Message) event.Kind {
 	case spoken && strings.TrimSpace(m.Body) == "":
 		return event.KindContext
 	}
-	text := m.Words()
-	switch c, rest, ok := parseCommand(text); {
-	case ok && (c.run != nil || rest == "") || isUnknown(text) || update.Wanted(text):
+	if command.IsMeant(m.Words()) {
 		return event.KindCommand
-	case ok:
+	}
+	if _, _, isTask := command.Parse(m.Words()); isTask {
 		return event.KindTask
 	}
 	return event.KindMessage
@@ -122,6 +121,5 @@ func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (
 // mention; routeOf decides later whether it does that.
 func (r *room) mayConcern(ctx context.Context, e event.Event) bool {
 	m, _ := e.Message()
-	another := noCommand(m.Words()) != "" // another bot's command
-	return !another && r.couldAnswer(e) || r.couldStop(ctx, e) || r.couldJoin(e)
+	return !command.IsForeign(m.Words()) && r.couldAnswer(e) || r.couldStop(ctx, e) || r.couldJoin(e)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"matrix-tui/bot/command"
 	"matrix-tui/bot/recall"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -83,8 +84,8 @@ func (r *room) undo(ctx context.Context, row state.Event, key string, told state
 func (r *room) relearn(ctx context.Context, row state.Event) {
 	one, err := r.bot.Journal.Events.Get(ctx, r.id, row.Relation().EventID)
 	first, _ := one.Message()
-	c, _, command := parseCommand(first.Words())
-	if err != nil || one.Sender != row.Sender || command && task.Spoken("!"+c.name) != "" {
+	c, _, done := command.Parse(first.Words())
+	if err != nil || one.Sender != row.Sender || done && task.Spoken("!"+c.Name) != "" {
 		return
 	}
 	words := task.EditedWords(row.Event)

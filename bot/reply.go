@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"matrix-tui/bot/command"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
@@ -61,18 +62,10 @@ func taskFrom(row state.Event) (state.Task, error) {
 	m, _ := row.Message()
 	rec := state.Task{
 		Source: state.FromRoom, Home: row.SentTo(), Thread: row.Relation().Thread(), ReplyTo: row.Relation().ReplyTo(),
-		Execution: task.ExecutionID(row.Room, row.ID), Text: taskWords(m.Words()),
+		Execution: task.ExecutionID(row.Room, row.ID), Text: command.WithoutTask(m.Words()),
 	}
 	if f, ok := fileOf(row.Event); ok {
 		rec.Text, rec.HasFile = task.WithFile(f, rec.Text), true
 	}
 	return task.New(rec, row)
-}
-
-// taskWords returns a text without a leading "!task".
-func taskWords(text string) string {
-	if c, rest, ok := parseCommand(text); ok && c.run == nil {
-		return rest
-	}
-	return text
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"matrix-tui/bot/command"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -116,11 +117,11 @@ func (r *room) couldStop(ctx context.Context, e event.Event) bool {
 // doStop runs !stop: it stops the task that the message replies to, directly or through
 // one of the task's messages, or else, of those in its thread if it has one, the one that toStop picks.
 func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
-	switch c, _, _ := parseCommand("!stop"); {
+	switch c, _, _ := command.Parse("!stop"); {
 	case strings.EqualFold(what, "all"):
 		return r.stopAll(ctx, row)
 	case what != "":
-		return r.tell(ctx, row, c.usage())
+		return r.tell(ctx, row, c.Usage())
 	}
 	m, _ := row.Message()
 	r.turn.Lock()

@@ -271,15 +271,6 @@ func TestThreadOfAnsweredQuestion(t *testing.T) {
 	}
 }
 
-// Other spaces than ASCII after a command.
-func TestCommandSpaces(t *testing.T) {
-	for _, text := range []string{"!task\u00a0write a poem", "!answer\u00a0yes", "\u200b!stop", "!stop\u3000", "!stop\uFE0F"} {
-		if _, _, ok := parseCommand(text); !ok {
-			t.Errorf("%q is no command", text)
-		}
-	}
-}
-
 // Two people with the same local part are two people for the agent and in memory.
 func TestSameLocalpart(t *testing.T) {
 	d := newDeciding(t, everything)
