@@ -22,6 +22,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/alert"
+	"matrix-tui/bot/clock"
 	"matrix-tui/bot/keyring"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/media"
@@ -41,7 +42,7 @@ type Bot struct {
 	Config
 	Parts
 	account  *matrix.Account
-	clock    clock
+	clock    clock.Clock
 	timeline *timeline.Reader
 	log      zerolog.Logger
 	tasks    *task.Deps  // dependencies of the tasks in all rooms
@@ -149,7 +150,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	}
 	b.tasks.Account()
 	b.Gateway.Attend(sandbox.OfferPath, sandbox.OfferField, b.tasks.Offered)
-	if err := b.resumeClock(ctx); err != nil {
+	if err := b.clock.Resume(ctx, b.Journal); err != nil {
 		return err
 	}
 	stopped, err := b.reconcile(ctx)
@@ -185,7 +186,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	}
 	b.startStopped(ctx, stopped)
 	b.start(func() { b.setProfile(ctx) })
-	b.spawn(func() { b.watchClock(ctx) })
+	b.spawn(func() { b.clock.Watch(ctx, b.Journal, b.account.Now, b.note, b.log) })
 	b.spawn(func() { b.purge(ctx) })
 	b.spawn(func() { b.keepSnapshots(ctx) })
 	b.spawn(func() { b.watchWaits(ctx) })
@@ -264,6 +265,12 @@ func (b *Bot) spawn(f func()) bool {
 func (b *Bot) startWorker(f func()) bool { return b.isOpen.Load() && b.spawn(f) }
 
 func (b *Bot) isSelf(user string) bool { return user == b.UserID() }
+
+// now returns the time for everything that expires.
+func (b *Bot) now() time.Time { return b.clock.Now(b.account.Now()) }
+
+// in returns when a time limit that begins now is over, by the bot's time.
+func (b *Bot) in(d time.Duration) time.Time { return b.clock.In(b.account.Now().Round(0), d) }
 
 // sentence returns what a room is told about an error: the error's own sentence
 // if it has one, else "internal error" with an ID that is also in the log.

@@ -24,11 +24,12 @@ var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
 	"agent/gemini":        {},
-	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/command", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
+	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/command", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace", "bot/clock"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what was restored
 	"bot/api":             {"bot", "state/execution"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
 	"bot/command":         {"bot/matrix", "bot/text", "bot/update"},
+	"bot/clock":           {"state"},
 	"bot/crash":           {},
 	"bot/bottest":         {"agent/agenttest", "bot/bottest/baddisk", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
 	"bot/bottest/baddisk": {},

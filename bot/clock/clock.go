@@ -1,4 +1,6 @@
-package bot
+// Package clock is the time on which the bot acts. It reads no homeserver's clock: whoever asks it for the time says what
+// the clocks show.
+package clock
 
 import (
 	"context"
@@ -8,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
 	"matrix-tui/state"
@@ -19,12 +22,12 @@ const (
 	clockDoubt = 24 * time.Hour   // a jump that is not believed at once
 )
 
-// clock is the time that the bot believes. After a jump of a day or more, whatever the host's
+// Clock is the time that the bot believes. After a jump of a day or more, whatever the host's
 // clock and the homeserver's say, it passes no more than twice as fast as the host has been
 // running: if both clocks are wrong, questions and old records do not expire at once, and there
 // is time to correct them. If the host was off, the clock is right and the bot catches up. The
 // zero value believes the first time.
-type clock struct {
+type Clock struct {
 	mu   sync.Mutex
 	last state.Clock
 }
@@ -49,8 +52,8 @@ func believe(last, now state.Clock) state.Clock {
 	return now
 }
 
-// read returns the time to act on when the clock shows shown.
-func (c *clock) read(shown time.Time) time.Time {
+// Now returns the time to act on when the clock shows shown.
+func (c *Clock) Now(shown time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	shown = shown.Round(0) // the monotonic reading hides jumps
@@ -61,52 +64,46 @@ func (c *clock) read(shown time.Time) time.Time {
 	return shown
 }
 
-// in returns when the time to act on will be d from now. While it catches up, that is later than d from it.
-func (c *clock) in(shown time.Time, d time.Duration) time.Time {
-	now := c.read(shown)
+// In returns when the time to act on will be d from now. While it catches up, that is later than d from it.
+func (c *Clock) In(shown time.Time, d time.Duration) time.Time {
+	now := c.Now(shown)
 	return now.Add(d + min(d, shown.Sub(now)))
 }
 
-// look returns what to store, and whether the clock has jumped ahead and the owners do not know.
-func (c *clock) look(shown time.Time) (now state.Clock, news bool) {
-	c.read(shown)
+// Look returns what to store, and whether the clock has jumped ahead and the owners do not know.
+func (c *Clock) Look(shown time.Time) (now state.Clock, news bool) {
+	c.Now(shown)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	news, c.last.Told = c.last.Behind && !c.last.Told, c.last.Behind
 	return c.last, news
 }
 
-// now returns the time for everything that expires.
-func (b *Bot) now() time.Time { return b.clock.read(b.account.Now()) }
-
-// in returns when a time limit that begins now is over, by the bot's time.
-func (b *Bot) in(d time.Duration) time.Time { return b.clock.in(b.account.Now().Round(0), d) }
-
-// resumeClock continues with the time of the process before this one.
-func (b *Bot) resumeClock(ctx context.Context) error {
-	last, err := b.Journal.LastClock(ctx)
+// Resume continues with the time of the process before this one.
+func (c *Clock) Resume(ctx context.Context, journal *state.Journal) error {
+	last, err := journal.LastClock(ctx)
 	if err != nil {
 		return err
 	}
-	b.clock.mu.Lock()
-	defer b.clock.mu.Unlock()
-	b.clock.last = last
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = last
 	return nil
 }
 
-// watchClock stores the time regularly, and tells the owners about a jump, until ctx ends.
-func (b *Bot) watchClock(ctx context.Context) {
+// Watch stores the time that the clocks show regularly, and tells the owners about a jump, until ctx ends.
+func (c *Clock) Watch(ctx context.Context, journal *state.Journal, shown func() time.Time, tell func(string), log zerolog.Logger) {
 	for ctx.Err() == nil {
-		shown := b.account.Now().UTC()
-		now, news := b.clock.look(shown)
+		shown := shown().UTC()
+		now, news := c.Look(shown)
 		if news {
 			before := now.Time.UTC()
-			b.log.Warn().Time("from", before).Time("to", shown).Msg("the clock has jumped ahead")
-			b.note(fmt.Sprintf("⏰ This host's clock has jumped from %s to %s (UTC). If that is wrong, please correct it. If the host was off meanwhile, there is nothing to do. "+
+			log.Warn().Time("from", before).Time("to", shown).Msg("the clock has jumped ahead")
+			tell(fmt.Sprintf("⏰ This host's clock has jumped from %s to %s (UTC). If that is wrong, please correct it. If the host was off meanwhile, there is nothing to do. "+
 				"I still keep old records and wait for answers to questions: the jump counts bit by bit, while this host is running.", before.Format(time.DateTime), shown.Format(time.DateTime)))
 		}
-		if err := b.Journal.KeepClock(ctx, now); err != nil && ctx.Err() == nil {
-			b.log.Warn().Err(err).Msg("cannot store the time")
+		if err := journal.KeepClock(ctx, now); err != nil && ctx.Err() == nil {
+			log.Warn().Err(err).Msg("cannot store the time")
 		}
 		_ = retry.Sleep(ctx, clockEvery)
 	}
