@@ -106,7 +106,7 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 		}
 	}
 	said := ""
-	if given.Answer, said, err = r.granted(ctx, row, question, given.Answer); err != nil {
+	if given.Answer, said, err = r.bot.proof.Granted(ctx, row, question, given.Answer); err != nil {
 		return err
 	}
 	if said != "" {

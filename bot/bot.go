@@ -28,6 +28,7 @@ import (
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/metrics"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/proof"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/roster"
 	"matrix-tui/bot/task"
@@ -50,6 +51,7 @@ type Bot struct {
 	worked   queue.Gate  // opened before each sync request and with each event of its batch
 	waits    *task.Waits // tasks that wait for an answer
 	policy   *policy.Source
+	proof    *proof.Rules
 	direct   roster.Directs
 	members  roster.Counts
 	invited  roster.Counts // members who have not joined yet
@@ -110,6 +112,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.proof = &proof.Rules{All: cfg.Proof, Owners: cfg.Owners, Policy: b.policy, Account: b.account}
 	b.timeline = timeline.New(parts.Journal, b.account)
 	return b, nil
 }

@@ -239,7 +239,7 @@ func (r *room) editOf(ctx context.Context, row state.Event) (text string, err er
 	if err != nil {
 		return "", fmt.Errorf("read pending edit: %w", err)
 	}
-	if said, err := r.unproven(ctx, edit.Event, policy.ProofAll); err != nil || said != "" {
+	if said, err := r.bot.proof.Missing(ctx, edit.Event, policy.ProofAll); err != nil || said != "" {
 		return "", err
 	}
 	m, _ := edit.Message()

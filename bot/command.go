@@ -30,7 +30,7 @@ func (r *room) doCommand(ctx context.Context, row state.Event) error {
 	text := m.Words()
 	c, rest, known := command.Parse(text)
 	if c.Owners && r.bot.isOwner(row.Sender) {
-		if said, err := r.unproven(ctx, row.Event, policy.ProofOwners); err != nil {
+		if said, err := r.bot.proof.Missing(ctx, row.Event, policy.ProofOwners); err != nil {
 			return err
 		} else if said != "" {
 			return r.tell(ctx, row, said)

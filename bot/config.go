@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"matrix-tui/bot/update"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -11,6 +10,7 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall"
 	"matrix-tui/bot/task"
+	"matrix-tui/bot/update"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -23,12 +23,10 @@ type Config struct {
 	Password    string // used for the first login; afterwards the stored token is used
 	AccessToken string // instead of a password
 	Owners      []string
-	Devices     e2ee.Rule // which devices are trusted
-	// Proof is what needs an encrypted message from a verified session; "": nothing until an
-	// owner has a cross-signing identity, and from then on policy.ProofApprovals.
-	Proof    policy.Proof
-	Allow    []string // user IDs and globs such as @*:example.org; empty: the owners
-	StateDir string
+	Devices     e2ee.Rule    // which devices are trusted
+	Proof       policy.Proof // what needs an encrypted message from a verified session, see [proof.Rules]
+	Allow       []string     // user IDs and globs such as @*:example.org; empty: the owners
+	StateDir    string
 
 	Image  string
 	Memory int64 // bytes

@@ -102,7 +102,7 @@ func (r *room) objection(ctx context.Context, row state.Event) (said string, ign
 	m, _ := row.Message()
 	c, _, _ := command.Parse(m.Words())
 	if row.Kind != event.KindCommand || c.Name != "stop" { // whoever may have written it, stopping is allowed
-		if said, err = r.unproven(ctx, row.Event, policy.ProofAll); err != nil || said != "" {
+		if said, err = r.bot.proof.Missing(ctx, row.Event, policy.ProofAll); err != nil || said != "" {
 			return said, row.Kind == event.KindEdit || row.Addressee != event.ToBot, err
 		}
 	}

@@ -53,7 +53,7 @@ func (r *room) doModel(ctx context.Context, row state.Event, setting string) err
 	if !r.bot.isOwner(row.Sender) {
 		return r.tell(ctx, row, "Only my owners can set the model.")
 	}
-	if unproven, err := r.unproven(ctx, row.Event, policy.ProofOwners); err != nil {
+	if unproven, err := r.bot.proof.Missing(ctx, row.Event, policy.ProofOwners); err != nil {
 		return err
 	} else if unproven != "" {
 		return r.tell(ctx, row, unproven)

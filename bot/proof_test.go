@@ -64,7 +64,7 @@ func TestOwnersProve(t *testing.T) {
 			textOf("!self_update"), textOf("!rooms"), textOf("!alerts off"), textOf("!reset"), textOf("!model default"),
 		} {
 			d := newDeciding(t, c.policy)
-			d.bot.Proof = c.proof
+			d.bot.proof.All = c.proof
 			d.bot.direct.Take(map[string][]string{"@ann:here": {d.id}})
 			d.bot.members.Learn(d.id, d.bot.members.Version(), 2)
 			if i > 3 && c.told == "" {
@@ -85,7 +85,7 @@ func TestOwnersProve(t *testing.T) {
 			}
 		}
 		d := newDeciding(t, c.policy)
-		d.bot.Proof = c.proof
+		d.bot.proof.All = c.proof
 		d.bot.members.Learn(d.id, d.bot.members.Version(), 2)
 		if d.proves("$1", textOf("!help"), c.how); c.proof != policy.ProofAll && !strings.Contains(d.said("$1"), "!help all") {
 			t.Errorf("%+v: told %q", c, d.said("$1"))
@@ -216,7 +216,7 @@ func TestApprovalsProve(t *testing.T) {
 			{policy.ProofOff, here, event.Unencrypted, false}, {"", here, event.Decrypted, false}, {"", here, event.Verified, true},
 		} {
 			d := newDeciding(t, c.policy)
-			d.bot.Proof = c.proof
+			d.bot.proof.All = c.proof
 			rec, code := d.asksFor(held)
 			if c.how != event.Unencrypted {
 				code = "yes " + code
@@ -242,7 +242,7 @@ func TestApprovalsProve(t *testing.T) {
 // Where everything needs a proof, other messages start nothing, answer nothing, and are told why; anybody may stop.
 func TestAllProve(t *testing.T) {
 	quiet := newDeciding(t, grouped)
-	quiet.bot.Proof = policy.ProofAll
+	quiet.bot.proof.All = policy.ProofAll
 	quiet.bot.members.Learn(quiet.id, quiet.bot.members.Version(), 3)
 	for id, content := range map[string]string{"$a": textOf("nice weather"), "$b": aFile} {
 		quiet.proves(id, content, event.Unencrypted)
@@ -252,7 +252,7 @@ func TestAllProve(t *testing.T) {
 		t.Errorf("what is not for the bot: %+v, %q, %v", out, quiet.line(), err)
 	}
 	d := newDeciding(t, everything)
-	d.bot.Proof = policy.ProofAll
+	d.bot.proof.All = policy.ProofAll
 	for id, content := range map[string]string{"$a": textOf("deploy it"), "$b": textOf("!status"), "$c": textOf("!memory add x"), "$d": aFile} {
 		d.proves(id, content, event.Unencrypted)
 		if said := d.said(id); !strings.Contains(said, "encrypted chat") || len(d.line()) > 0 {

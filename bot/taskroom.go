@@ -140,8 +140,8 @@ func (r taskRoom) Type(ctx context.Context, d time.Duration) error {
 // Proof is part of [task.Room]. What cannot be found out counts as required.
 func (r taskRoom) Proof(ctx context.Context) task.Proof {
 	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
-	must, failed := r.mustProve(ctx, policy.ProofApprovals)
-	all, _ := r.mustProve(ctx, policy.ProofAll)
+	must, failed := r.bot.proof.Needed(ctx, r.id, policy.ProofApprovals)
+	all, _ := r.bot.proof.Needed(ctx, r.id, policy.ProofAll)
 	must = must || failed != nil
 	return task.Proof{Code: encrypted || err != nil || must, Clear: must && err == nil && !encrypted, Words: all}
 }

@@ -3,11 +3,12 @@ package bot
 import (
 	"context"
 	"fmt"
-	"matrix-tui/bot/keyring"
 	"strconv"
 	"time"
 
+	"matrix-tui/bot/keyring"
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/proof"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
@@ -38,10 +39,7 @@ func (b *Bot) warnUntrusted(row state.Event) {
 	})
 }
 
-const (
-	howToVerify = "Element: Settings → Sessions (or Encryption) → Verify. Element X: Confirm your identity. Cinny: Settings → Devices → Verify Manually."
-	howToSetUp  = "Element: Settings → Encryption → Recovery (or Security & Privacy → Secure Backup). Cinny: Settings → Devices → Device Verification → Enable."
-)
+const howToSetUp = "Element: Settings → Encryption → Recovery (or Security & Privacy → Secure Backup). Cinny: Settings → Devices → Device Verification → Enable."
 
 // distrustSentence returns the warning for a reason of distrust.
 func distrustSentence(sender string, why e2ee.Distrust) string {
@@ -58,7 +56,7 @@ func distrustSentence(sender string, why e2ee.Distrust) string {
 		return fmt.Sprintf("🔒 I don't act on messages from %s, because the identity of this account has changed: either it was reset, or somebody is pretending to be its owner. "+
 			"If you reset it yourself, %s I keep the message for a day and will act on it after that.", sender, ask)
 	}
-	return "🔒 " + sender + ", I can't act on this message yet: your session is not verified. Verify it within a day, and I will.\n" + howToVerify
+	return "🔒 " + sender + ", I can't act on this message yet: your session is not verified. Verify it within a day, and I will.\n" + proof.HowToVerify
 }
 
 // tellUnverified tells a room that the bot has joined how its members can read what the bot
@@ -70,7 +68,7 @@ func (r *room) tellUnverified(joined state.Event) {
 		unverified, err := r.bot.account.Unverified(ctx, r.id)
 		if err == nil && unverified {
 			txn := task.KeyOf(joined.Room, joined.ID) + "-unverified"
-			_, err = r.bot.account.SendClear(ctx, r.notice(state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+howToVerify))
+			_, err = r.bot.account.SendClear(ctx, r.notice(state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
 		}
 		if err != nil && r.bot.ctx.Err() == nil {
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about unverified sessions")

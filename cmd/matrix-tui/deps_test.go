@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
 	"agent/gemini":        {},
-	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/command", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace", "bot/clock"},
+	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/clock", "bot/command", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what was restored
 	"bot/api":             {"bot", "state/execution"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
@@ -45,6 +45,7 @@ var arrows = map[string][]string{
 	"bot/keyring":         {"bot/matrix/e2ee"},
 	"bot/metrics":         {"agent", "state"},
 	"bot/policy":          {},
+	"bot/proof":           {"bot/matrix", "bot/policy", "bot/task", "state"},
 	"bot/task":            {"agent", "agent/gemini", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/models":          {"agent/gemini"},
 	"bot/queue":           {},
