@@ -244,10 +244,12 @@ func TestDamageWaitsForOthers(t *testing.T) {
 	if _, err := Open(late, dir, "!other:x"); !errors.Is(err, ErrLocked) {
 		t.Errorf("got %v", err)
 	}
-	time.AfterFunc(200*time.Millisecond, func() { _ = x.Close() })
+	closed := make(chan error, 1)
+	time.AfterFunc(200*time.Millisecond, func() { closed <- x.Close() })
 	if y := openRoom(t, dir, "!other:x"); !y.Unfilled() || Exists(dir, den) {
 		t.Error("it was not made again")
 	}
+	must(t, <-closed)
 }
 
 func TestExamine(t *testing.T) {
