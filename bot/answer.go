@@ -8,6 +8,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/stop"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/execution"
@@ -32,7 +33,7 @@ func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
 	case isLate, isClosed:
 		return r.tooLate(ctx, row, *to.task, to.verdict)
 	case isStop:
-		return r.doStop(ctx, row, "")
+		return r.stop.Stop(ctx, row)
 	case isUnclear:
 		return r.tell(ctx, row, "To run the command, reply `yes` to my question or send `!answer yes`: a plain `yes` could be meant for somebody else.")
 	}
@@ -162,19 +163,18 @@ func (r *room) ambiguous(ctx context.Context, row state.Event, among []state.Tas
 // ignores any other.
 func (r *room) doReaction(ctx context.Context, row state.Event) error {
 	react, _ := row.Reaction()
-	target, about, err := r.taskOf(ctx, react.EventID)
+	a, err := r.turn.About(ctx, react.EventID)
 	if err != nil {
 		return err
 	}
+	target, about := a.Task, a.Told
 	if target == nil {
 		return r.finish(ctx, row)
 	}
-	if strings.TrimRight(react.Key, "\uFE0F") == stopKey {
-		r.turn.Lock()
-		defer r.turn.Unlock()
-		return r.stop(ctx, target.Key, row)
+	if strings.TrimRight(react.Key, "\uFE0F") == stop.Key {
+		return r.stop.One(ctx, target.Key, row)
 	}
-	if !asks(about) {
+	if !a.Asks() {
 		return r.undo(ctx, row, react.Key, about)
 	}
 	q, n := r.env.Task(*target).Question(), about.Number

@@ -75,20 +75,9 @@ func (r *room) withdrawEdited(ctx context.Context, row state.Event) (own bool, e
 	}
 	own = rec.Requester == row.Sender && rec.State != state.TaskDone && rec.State != state.TaskAnswered
 	if own && rec.State == state.TaskQueued {
-		err = r.withdraw(ctx, rec, row.Sender)
+		err = r.stop.Withdraw(ctx, rec, row.Sender)
 	}
 	return own, err
-}
-
-// withdraw ends a task that has not started. The caller holds r.turn.
-func (r *room) withdraw(ctx context.Context, rec state.Task, by string) error {
-	rec.StopBy, rec.Withdrawn = by, true
-	if err := r.env.Note(ctx, rec, r.env.Task(rec).Voice().Unqueued()...); err != nil {
-		return err
-	}
-	r.turn.Signal(rec.Key, "")
-	r.turn.Wake()
-	return nil
 }
 
 // applyEdit is doEdit for what is no command now.
@@ -105,7 +94,7 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	case err == nil && rec.Withdrawn && rec.Requester == row.Sender:
 		return r.tell(ctx, row, "I dropped this task when you edited it before. Send it as a new message.")
 	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender && unknown:
-		if err := r.withdraw(ctx, rec, row.Sender); err != nil {
+		if err := r.stop.Withdraw(ctx, rec, row.Sender); err != nil {
 			return err
 		}
 		return r.tell(ctx, row, command.Unknown(now.Words()))
@@ -118,7 +107,7 @@ func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message
 	case !errors.Is(err, state.ErrNotFound):
 		return fmt.Errorf("read task: %w", err)
 	}
-	tasks, err := r.begun(ctx)
+	tasks, err := r.turn.Begun(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,28 +157,6 @@ func (r *room) enqueueEdited(ctx context.Context, row state.Event, now event.Mes
 	}
 	r.turn.Wake()
 	return nil
-}
-
-// begun returns the tasks whose answers or added messages can still be edited:
-// those that are running or queued again, and the task that the worker prepares
-// or, if it has none, the next one.
-func (r *room) begun(ctx context.Context) ([]state.Task, error) {
-	tasks, err := r.bot.Journal.Tasks.In(ctx, r.id, state.TaskRunning)
-	if err != nil {
-		return nil, fmt.Errorf("read running tasks: %w", err)
-	}
-	var next state.Task
-	if t := r.turn.Current(); t != nil {
-		next, err = r.bot.Journal.Tasks.Get(ctx, t.Key())
-	} else {
-		next, err = r.bot.Journal.Tasks.Next(ctx, r.id)
-	}
-	if err == nil && next.State == state.TaskQueued {
-		tasks = append(tasks, next)
-	} else if err != nil && !errors.Is(err, state.ErrNotFound) {
-		return nil, fmt.Errorf("read next task: %w", err)
-	}
-	return tasks, nil
 }
 
 // rewrite replaces the text of a task that has not started and leaves its file

@@ -101,3 +101,16 @@ func (r *room) describe(ctx context.Context) {
 		}
 	}
 }
+
+// doStop runs !stop.
+func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
+	if what != "" { // all
+		return r.stop.All(ctx, row)
+	}
+	return r.stop.Stop(ctx, row)
+}
+
+// doSteer runs !steer.
+func (r *room) doSteer(ctx context.Context, row state.Event, text string) error {
+	return r.stop.Steer(ctx, row, text)
+}

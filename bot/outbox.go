@@ -117,7 +117,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		}
 		crashAfter(row, "marked")
 		if row.Kind == state.KindQuestion {
-			return o.room.checkWaiting(ctx, row.Task)
+			return o.room.turn.Look(ctx, row.Task)
 		}
 		return nil
 	case matrix.IsRejected(err):

@@ -52,7 +52,7 @@ func (r *room) overdue(ctx context.Context) {
 		err = r.askAgain(ctx)
 	}
 	for i := 0; (err == nil || isPanic(err)) && i < len(tasks); i++ {
-		err = r.bot.guarded(r.id, "checking a question", func() error { return r.checkWaiting(ctx, tasks[i].Key) })
+		err = r.bot.guarded(r.id, "checking a question", func() error { return r.turn.Look(ctx, tasks[i].Key) })
 	}
 	if err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot check waiting tasks") // retried in a minute
@@ -74,15 +74,6 @@ func (r *room) askAgain(ctx context.Context) error {
 	return nil
 }
 
-// checkWaiting sends the reminder of one waiting task, or ends it, if that is due.
-func (r *room) checkWaiting(ctx context.Context, key string) error {
-	ended, err := r.env.Look(ctx, key)
-	if ended {
-		r.turn.Wake()
-	}
-	return err
-}
-
 // pinEchoed pins a question whose echo arrived by /sync, if the bot stopped between
 // sending and pinning it.
 func (b *Bot) pinEchoed(ctx context.Context, txn string) {
@@ -95,7 +86,7 @@ func (b *Bot) pinEchoed(ctx context.Context, txn string) {
 	}
 	if one, ok := b.waits.Unpinned(m.Task); ok {
 		b.start(func() {
-			if err := b.room(one.Room).checkWaiting(ctx, m.Task); err != nil && ctx.Err() == nil {
+			if err := b.room(one.Room).turn.Look(ctx, m.Task); err != nil && ctx.Err() == nil {
 				b.log.Warn().Err(err).Str("room", one.Room).Msg("cannot pin the question") // retried when the room is next checked
 			}
 		})

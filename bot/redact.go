@@ -20,7 +20,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	rec, err := r.bot.Journal.Tasks.Of(ctx, r.id, target)
 	switch {
 	case err == nil && rec.State == state.TaskQueued:
-		err = r.withdraw(ctx, rec, row.Sender)
+		err = r.stop.Withdraw(ctx, rec, row.Sender)
 	case errors.Is(err, state.ErrNotFound):
 		err = r.withdrawPart(ctx, target)
 	}
@@ -71,7 +71,7 @@ const deletedSay = "(This message was deleted before you received it. Ask again 
 // withdrawPart takes back a message that was added to a task, or the answer to its question, unless a run has received
 // it. The caller holds r.turn.
 func (r *room) withdrawPart(ctx context.Context, target string) error {
-	tasks, err := r.begun(ctx)
+	tasks, err := r.turn.Begun(ctx)
 	if err != nil {
 		return err
 	}

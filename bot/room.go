@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/queue"
+	"matrix-tui/bot/stop"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/turn"
 	"matrix-tui/state"
@@ -26,6 +27,7 @@ type room struct {
 	gaps    queue.Worker
 	outbox  outbox
 	turn    turn.Turn // whose lock is held while a decision is made
+	stop    stop.Orders
 	env     *task.Env // environment of the room's tasks
 
 	typing atomic.Pointer[typing] // who types, as far as the homeserver has told
@@ -50,6 +52,7 @@ func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
 	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
 	r.turn.Env = r.env
+	r.stop = stop.Orders{Turn: &r.turn, Out: roomOut{r}}
 	r.turn.Worker = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Start: b.startWorker, Work: func() {
 		r.drain(r.undecided())

@@ -47,7 +47,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	if to == policy.Others {
 		return route{}, nil
 	}
-	if r.couldStop(ctx, row.Event) {
+	if r.stop.Wanted(ctx, row.Event, r.bot.UserID(), r.bot.name()) {
 		return route{verdict: isStop}, nil
 	}
 	if waiting, err := r.inThread(ctx, row); err != nil {
@@ -122,13 +122,14 @@ func (r *room) related(ctx context.Context, rel event.Relation) (to route, plain
 
 // routeTo decides about a message that replies to an event or is in its thread.
 func (r *room) routeTo(ctx context.Context, about string) (route, error) {
-	task, told, err := r.taskOf(ctx, about)
+	a, err := r.turn.About(ctx, about)
+	task := a.Task
 	if err != nil || task == nil {
 		return route{}, err
 	}
 	switch {
-	case asks(told):
-		return route{verdict: ofQuestion(task.State, told.Number, len(task.Answers)), task: task}, nil
+	case a.Asks():
+		return route{verdict: ofQuestion(task.State, a.Told.Number, len(task.Answers)), task: task}, nil
 	case task.State == state.TaskWaiting:
 		return route{verdict: isAnswer, task: task}, nil
 	}
@@ -176,33 +177,4 @@ func (r *room) askedBefore(ctx context.Context, waiting state.Task, message stat
 		return false, fmt.Errorf("look up question: %w", err)
 	}
 	return false, nil
-}
-
-// taskOf returns the task that the event with this ID belongs to, or nil: it asked for the
-// task or is one of our messages about it, which it then returns as told.
-func (r *room) taskOf(ctx context.Context, id string) (task *state.Task, told state.Message, err error) {
-	told, err = r.bot.Journal.Messages.Of(ctx, r.id, id)
-	var found state.Task
-	switch {
-	case err == nil && told.Task == "":
-		return nil, told, nil
-	case err == nil:
-		found, err = r.bot.Journal.Tasks.Get(ctx, told.Task)
-	case errors.Is(err, state.ErrNotFound):
-		found, err = r.bot.Journal.Tasks.Of(ctx, r.id, id)
-	default:
-		return nil, told, fmt.Errorf("look up message: %w", err)
-	}
-	if errors.Is(err, state.ErrNotFound) {
-		return nil, told, nil
-	}
-	if err != nil {
-		return nil, told, fmt.Errorf("look up task: %w", err)
-	}
-	return &found, told, nil
-}
-
-// asks reports whether a message is a question, a part of one or a reminder.
-func asks(m state.Message) bool {
-	return m.Kind == state.KindQuestion || m.Kind == state.KindQuestionPart || m.Kind == state.KindReminder
 }

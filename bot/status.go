@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/stop"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -123,7 +124,7 @@ func (r *room) containerLines(ctx context.Context) string {
 	case len(list) == 0:
 		return line + "."
 	}
-	return line + ".\nEarlier tasks left this running, and `!stop all` ends it:\n" + leftLines(list)
+	return line + ".\nEarlier tasks left this running, and `!stop all` ends it:\n" + stop.LeftLines(list)
 }
 
 // doRooms lists the rooms that have a container, with "all" also their IDs and containers.

@@ -6,55 +6,11 @@ import (
 	"slices"
 
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/stop"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
-
-// maxSteer is the maximum number of messages that can be added to one task.
-const maxSteer = 64
-
-// doSteer runs !steer: it stops the run and continues its session with the text.
-func (r *room) doSteer(ctx context.Context, row state.Event, text string) error {
-	r.turn.Lock()
-	defer r.turn.Unlock()
-	all, err := r.candidates(ctx)
-	if err != nil {
-		return err
-	}
-	for _, one := range all {
-		if one.running && one.task.Compact {
-			return r.tell(ctx, row, "I am compacting the session, not working on a task. Send this as a new task.")
-		}
-		if one.running {
-			return r.steer(ctx, one.task, row, state.Said{By: row.Sender, Text: text, Event: row.ID, At: row.Time})
-		}
-	}
-	if len(all) > 0 {
-		return r.tell(ctx, row, "No task is running, but a question is open: reply to it.")
-	}
-	return r.tell(ctx, row, "No task is running. Send this as a new task.")
-}
-
-// steer adds a message to a task that has no result yet and finishes the message's
-// row. The caller holds r.turn.
-func (r *room) steer(ctx context.Context, target state.Task, row state.Event, said state.Said) error {
-	for _, one := range target.Said {
-		if one.Event == row.ID { // stored before a restart
-			return r.finish(ctx, row)
-		}
-	}
-	if len(target.Said) >= maxSteer {
-		return r.tell(ctx, row, "This task has already received too many messages. Cancel it with `!stop`, then send a new task.")
-	}
-	_, said.File = fileOf(row.Event)
-	target.Said = append(target.Said, said)
-	if err := r.env.Note(ctx, target); err != nil {
-		return err
-	}
-	r.turn.Signal(target.Key, "↪️ adding a message from "+r.env.NameOf(said.By))
-	return r.finish(ctx, row)
-}
 
 // joins returns the key of the task that a message becomes a part of, or "". That
 // is the current task, or else one in the queue, if the same person sent it just before
@@ -92,7 +48,7 @@ func (r *room) filesBefore(ctx context.Context, row state.Event) (files []state.
 	if r.bot.Debounce <= 0 || r.bot.policy.Room(r.id).Reply.In(r.bot.mayBeAlone(r.id)) != policy.MentionOnly {
 		return nil, nil
 	}
-	before, err := r.bot.Journal.Events.Before(ctx, r.id, row.Seq, maxSteer)
+	before, err := r.bot.Journal.Events.Before(ctx, r.id, row.Seq, stop.MaxSaid)
 	if err != nil {
 		return nil, fmt.Errorf("read earlier messages: %w", err)
 	}
@@ -131,5 +87,5 @@ func (r *room) join(ctx context.Context, row state.Event, text string) (bool, er
 	if t := r.turn.Current(); t != nil && t.Key() == key {
 		t.Took(row.Time, text != "")
 	}
-	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.ID, Joined: true, At: row.Time})
+	return true, r.stop.Add(ctx, target, row, state.Said{Text: text, Joined: true})
 }

@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
 	"agent/gemini":        {},
-	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/clock", "bot/command", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
+	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/clock", "bot/command", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/stop", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what was restored
 	"bot/api":             {"bot", "state/execution"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
@@ -55,6 +55,7 @@ var arrows = map[string][]string{
 	"bot/roster":          {},
 	"bot/text":            {},
 	"bot/timeline":        {"bot/matrix", "state"},
+	"bot/stop":            {"bot/policy", "bot/task", "bot/text", "bot/turn", "sandbox", "state"},
 	"bot/turn":            {"bot/queue", "bot/task", "state"},
 	"bot/update":          {"bot/text"},
 	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "bot/capacity", "sandbox", "sandbox/gateway", "state", "state/execution"},
