@@ -12,7 +12,7 @@ import (
 
 // query describes an event to the policy.
 func (b *Bot) query(ctx context.Context, room string, e event.Event) policy.Query {
-	q := policy.Query{Room: room, Sender: e.Sender, Owners: b.Owners, Allow: b.Allow, Direct: b.isDirect(room)}
+	q := policy.Query{Room: room, Sender: e.Sender, Owners: b.Owners, Allow: b.Allow, Direct: b.roster.IsDirect(room)}
 	m, ok := e.Message()
 	if !ok {
 		q.Mentioned = true // what is not a message, such as a reaction, needs no mention
@@ -34,7 +34,7 @@ func (b *Bot) query(ctx context.Context, room string, e event.Event) policy.Quer
 
 // addressee returns whom a message addresses by name.
 func (b *Bot) addressee(m event.Message) policy.Addressee {
-	return policy.Addressed(m, b.UserID(), b.name())
+	return policy.Addressed(m, b.UserID(), b.profile.Name())
 }
 
 // isToBot reports whether a message replies to one of the bot's messages or is in
@@ -70,7 +70,7 @@ func (b *Bot) understood(e event.Event) event.Event {
 	if m.IsEdit() {
 		said = m.NewWords()
 	}
-	rest, named := policy.AfterName(said, b.UserID(), b.name())
+	rest, named := policy.AfterName(said, b.UserID(), b.profile.Name())
 	if named && command.HasForm(rest) {
 		m.Command = rest
 		e.Body.Message = &m
@@ -81,7 +81,7 @@ func (b *Bot) understood(e event.Event) event.Event {
 // trim drops what an event says if its sender may not use the bot. What remains serves
 // deduplication and the order of events; a quotation fetches the message again.
 func (b *Bot) trim(row state.Event) state.Event {
-	if b.isSelf(row.Sender) || b.mayUse(row.Room, row.Sender, b.isDirect(row.Room)).Heard {
+	if b.isSelf(row.Sender) || b.mayUse(row.Room, row.Sender, b.roster.IsDirect(row.Room)).Heard {
 		return row
 	}
 	switch {

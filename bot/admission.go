@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/bot/timeline"
@@ -30,11 +31,11 @@ type admission struct {
 func (b *Bot) read(ctx context.Context, batch *matrix.Sync, last string, before, now map[string]bool) (all timeline.Batch, err error) {
 	for name := range batch.Joined {
 		var one timeline.Batch
-		err := b.guarded(name, "reading a timeline", func() (err error) {
+		err := b.work.Guard(name, "reading a timeline", func() (err error) {
 			one, err = b.timeline.Read(ctx, batch, name, last, before[name], now[name])
 			return err
 		})
-		if isPanic(err) {
+		if queue.IsPanic(err) {
 			one, err = b.timeline.Unread(ctx, batch, name, last, now[name])
 		}
 		if err != nil {
@@ -64,7 +65,7 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 	case wanted:
 		row.Status = state.Pending
 	}
-	_ = a.bot.guarded(row.Room, "trimming an event", func() error {
+	_ = a.bot.work.Guard(row.Room, "trimming an event", func() error {
 		row = a.bot.trim(row)
 		return nil
 	})
@@ -76,7 +77,7 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 // before the events are committed: echoes arrive only once.
 func (a *admission) settle(ctx context.Context) error {
 	for _, e := range a.echoes {
-		err := a.bot.guarded(e.Room, "reading an echo", func() error {
+		err := a.bot.work.Guard(e.Room, "reading an echo", func() error {
 			err := a.bot.sent(ctx, e.Room, e.Transaction, e.ID)
 			if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
 				err = a.bot.noteAnswered(ctx, e)
@@ -86,7 +87,7 @@ func (a *admission) settle(ctx context.Context) error {
 			}
 			return err
 		})
-		if err != nil && !isPanic(err) {
+		if err != nil && !queue.IsPanic(err) {
 			return fmt.Errorf("mark echoed message: %w", err)
 		}
 	}
@@ -97,14 +98,14 @@ func (a *admission) settle(ctx context.Context) error {
 		if err := a.noteUpgrade(ctx, row); err != nil {
 			return err
 		}
-		err := a.bot.guarded(row.Room, "comparing an event with the journal", func() error {
+		err := a.bot.work.Guard(row.Room, "comparing an event with the journal", func() error {
 			answered, err := a.bot.Journal.Messages.Answered(ctx, task.KeyOf(row.Room, row.ID))
 			if answered {
 				a.rows[i].Status = state.Archived
 			}
 			return err
 		})
-		if err != nil && !isPanic(err) {
+		if err != nil && !queue.IsPanic(err) {
 			return err
 		}
 	}
@@ -140,7 +141,7 @@ func (a *admission) drop(ctx context.Context) {
 // finish acts on the committed events.
 func (a *admission) finish(ctx context.Context, fresh []state.Event) {
 	for _, row := range fresh {
-		_ = a.bot.guarded(row.Room, "acting on a new event", func() error {
+		_ = a.bot.work.Guard(row.Room, "acting on a new event", func() error {
 			if row.Kind == event.KindCleartext {
 				a.bot.room(row.Room).tellCleartext(ctx, row)
 			}

@@ -26,7 +26,7 @@ func TestCleartextSaysNothing(t *testing.T) {
 // What people say who may not use the bot is not stored, nor what they have encrypted.
 func TestTrim(t *testing.T) {
 	d := newDeciding(t, "defaults: {allow: ['@bob:here']}")
-	d.bot.direct.Take(map[string][]string{"@eve:here": {"!direct:here"}})
+	d.bot.roster.Direct.Take(map[string][]string{"@eve:here": {"!direct:here"}})
 	text := func(sender string) string {
 		return `{"event_id":"$1","type":"m.room.message","sender":"` + sender + `","content":{"msgtype":"m.text","body":"what I say","formatted_body":"what I say"}}`
 	}

@@ -63,7 +63,7 @@ func (b *Bot) refusesAlerts(ctx context.Context, room string, err error) bool {
 	if may, unknown := b.account.MaySend(ctx, room, event.TypeMessage); unknown == nil && !may {
 		return true
 	}
-	return !b.unalerted.again(room, err)
+	return !b.unalerted.Again(room, err)
 }
 
 // tellOwners queues a message for the owners in the room for alerts or, if it is none of
@@ -76,7 +76,7 @@ func (b *Bot) tellOwners(ctx context.Context, key string, joined []string, said 
 	}
 	rooms := []string{room}
 	if !slices.Contains(joined, room) {
-		rooms = slices.DeleteFunc(b.direct.Rooms(b.Owners), func(room string) bool { return !slices.Contains(joined, room) })
+		rooms = slices.DeleteFunc(b.roster.Direct.Rooms(b.Owners), func(room string) bool { return !slices.Contains(joined, room) })
 	}
 	if len(rooms) == 0 {
 		b.note(said)
@@ -95,7 +95,7 @@ func (b *Bot) tellOwners(ctx context.Context, key string, joined []string, said 
 // note tells the owners something, in the room for alerts or else in their direct chats.
 func (b *Bot) note(text string) {
 	b.watch.Note(text)
-	b.start(func() { b.checkHost(b.ctx) })
+	b.work.Start(func() { b.checkHost(b.ctx) })
 }
 
 // doAlerts runs !alerts: alerts go to this room, or are turned off.

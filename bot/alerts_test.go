@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state"
 )
@@ -30,7 +31,7 @@ func TestRefusesAlerts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDeciding(t, everything)
 			d.refusing(map[string][]string{"PUT ": {c.answer}})
-			d.bot.unalerted = refusal{}
+			d.bot.unalerted = matrix.Refusals{}
 			if c.since > 0 {
 				d.bot.unalerted[d.id] = time.Now().Add(-c.since)
 			}

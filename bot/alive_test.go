@@ -32,6 +32,7 @@ func TestAlive(t *testing.T) {
 		if b.account, err = matrix.New(matrix.Config{Homeserver: "http://home", User: "@bot:here", Log: zerolog.Nop()}); err != nil {
 			t.Fatal(err)
 		}
+		b.roster.Account = b.account
 		for range 5 {
 			time.Sleep(maxSilence / 2)
 			b.examine(t.Context(), event.Event{Room: "!den:here", ID: "$1", Type: event.TypeMessage, Sender: b.UserID()}, true)

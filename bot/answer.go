@@ -86,7 +86,7 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 		return fmt.Errorf("read task: %w", err)
 	}
 	question := r.env.Task(rec).Question()
-	if rest, named := policy.AfterName(text, r.bot.UserID(), r.bot.name()); named && question.Grants() {
+	if rest, named := policy.AfterName(text, r.bot.UserID(), r.bot.profile.Name()); named && question.Grants() {
 		text = rest
 	}
 	given := execution.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
@@ -134,7 +134,7 @@ func (r *room) resume(ctx context.Context, key string, given execution.Answer, n
 		return t, err
 	}
 	r.turn.Wake()
-	r.bot.start(func() { t.NoteAnswer(r.bot.ctx) })
+	r.bot.work.Start(func() { t.NoteAnswer(r.bot.ctx) })
 	return t, nil
 }
 

@@ -28,6 +28,7 @@ import (
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/metrics"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/presence"
 	"matrix-tui/bot/proof"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/roster"
@@ -52,34 +53,29 @@ type Bot struct {
 	waits    *task.Waits // tasks that wait for an answer
 	policy   *policy.Source
 	proof    *proof.Rules
-	direct   roster.Directs
-	members  roster.Counts
-	invited  roster.Counts // members who have not joined yet
+	roster   *roster.Roster
 	keys     keyring.Keys
 	upgrades upgrades
-	called   atomic.Value // string: the display name
-	naming   atomic.Bool  // the profile is being read again
+	profile  presence.Profile
 
 	pairing *policy.Pairing
 	count   *metrics.Counters
 
-	receipts  queue.Newest // newest stored event by room, for read receipts
+	receipts  presence.Receipts
 	watch     *alert.Watch
-	unalerted refusal // what refuses alerts, by room; used by watch.Look only
+	unalerted matrix.Refusals // what refuses alerts, by room; used by watch.Look only
 
 	updating  atomic.Value  // string: event ID of the order whose update this process has started
 	answered  time.Duration // how long the homeserver took to answer the first sync; of the goroutine that syncs
 	checked   bool          // the homeserver has the newest known event; of the goroutine that syncs
 	startOver atomic.Bool   // the next sync is an initial one
-	isOpen    atomic.Bool   // the first sync is stored and rooms may work
 	inherited atomic.Int64  // messages up to this Seq are from the process before this one
 
-	mu       sync.Mutex
-	rooms    map[string]*room
-	draining bool
-	ctx      context.Context         // context of all work in rooms; cancelled when Run is told to stop
-	leave    context.CancelCauseFunc // tells Run to stop
-	work     sync.WaitGroup
+	mu    sync.Mutex
+	rooms map[string]*room
+	ctx   context.Context         // context of all work in rooms; cancelled when Run is told to stop
+	leave context.CancelCauseFunc // tells Run to stop
+	work  queue.Group             // its workers start once the first sync is stored
 }
 
 // New returns a bot that has contacted nothing yet: see [Bot.Run].
@@ -103,8 +99,10 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		count:   metrics.New(),
 		rooms:   map[string]*room{},
 	}
+	b.work.Log = cfg.Log
+	b.roster = &roster.Roster{Log: cfg.Log}
 	b.tasks = b.deps()
-	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) }, Direct: func() []string { return b.direct.Rooms(b.Owners) }, Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest, Log: cfg.Log}
+	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) }, Direct: func() []string { return b.roster.Direct.Rooms(b.Owners) }, Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest, Log: cfg.Log}
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
 		StateDir: cfg.StateDir, Version: cfg.Version, Devices: cfg.Devices, Owner: b.isOwner, KeyArrived: b.keyArrived, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
@@ -113,6 +111,9 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		return nil, err
 	}
 	b.proof = &proof.Rules{All: cfg.Proof, Owners: cfg.Owners, Policy: b.policy, Account: b.account}
+	b.roster.Account = b.account
+	b.profile.Account, b.profile.Group, b.profile.Log = b.account, &b.work, cfg.Log
+	b.receipts.Account, b.receipts.Group, b.receipts.Log = b.account, &b.work, cfg.Log
 	b.timeline = timeline.New(parts.Journal, b.account)
 	return b, nil
 }
@@ -132,10 +133,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	b.Journal.OnDamage(stop)
 	err := b.serve(ctx, time.Now())
 	stop(nil) // after an error, too: no worker may wait for a homeserver that refuses us
-	b.mu.Lock()
-	b.draining = true
-	b.mu.Unlock()
-	b.work.Wait()
+	b.work.Close()
 	b.account.Close()
 	if errors.Is(err, context.Canceled) {
 		err = nil
@@ -167,7 +165,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 		return err
 	}
 	_, b.tasks.Server, _ = strings.Cut(b.UserID(), ":")
-	if err := b.loadDirects(ctx); err != nil {
+	if err := b.roster.Load(ctx); err != nil {
 		return err
 	}
 	if err := b.resumeWaiting(ctx); err != nil { // before the first answer can arrive
@@ -183,23 +181,23 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 		return err
 	}
 	b.tellUpdate(ctx)
-	b.isOpen.Store(true)
+	b.work.Open.Store(true)
 	if err := b.wakeRooms(ctx); err != nil {
 		return err
 	}
 	b.startStopped(ctx, stopped)
-	b.start(func() { b.setProfile(ctx) })
-	b.spawn(func() { b.clock.Watch(ctx, b.Journal, b.account.Now, b.note, b.log) })
-	b.spawn(func() { b.purge(ctx) })
-	b.spawn(func() { b.keepSnapshots(ctx) })
-	b.spawn(func() { b.watchWaits(ctx) })
-	b.spawn(func() { b.watchKeys(ctx) })
-	b.spawn(func() { b.account.KeepSigned(ctx) })
-	b.spawn(func() { b.watchHost(ctx) })
-	b.spawn(func() { b.watchAddress(ctx) })
-	b.spawn(func() { b.tasks.Keeper.Watch(ctx) })
-	b.spawn(func() { b.trimMemory(ctx) })
-	b.spawn(func() { b.Models.Watch(ctx, b.modelSettings, b.note) })
+	b.work.Start(func() { b.profile.Set(ctx) })
+	b.work.Spawn(func() { b.clock.Watch(ctx, b.Journal, b.account.Now, b.note, b.log) })
+	b.work.Spawn(func() { b.purge(ctx) })
+	b.work.Spawn(func() { b.keepSnapshots(ctx) })
+	b.work.Spawn(func() { b.watchWaits(ctx) })
+	b.work.Spawn(func() { b.watchKeys(ctx) })
+	b.work.Spawn(func() { b.account.KeepSigned(ctx) })
+	b.work.Spawn(func() { b.watchHost(ctx) })
+	b.work.Spawn(func() { presence.WatchAddress(ctx, b.account, b.Gateway, b.log) })
+	b.work.Spawn(func() { b.tasks.Keeper.Watch(ctx) })
+	b.work.Spawn(func() { b.trimMemory(ctx) })
+	b.work.Spawn(func() { b.Models.Watch(ctx, b.modelSettings, b.note) })
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.answered).Msg("ready")
 	return b.follow(ctx)
 }
@@ -239,33 +237,6 @@ func (b *Bot) room(name string) *room {
 	}
 	return r
 }
-
-// start is spawn for work about one event or room: a panic in it ends nothing else.
-func (b *Bot) start(f func()) bool {
-	return b.spawn(func() {
-		_ = b.guarded("", "working in the background", func() error {
-			f()
-			return nil
-		})
-	})
-}
-
-// spawn runs f in a goroutine that Run waits for. It returns false if the bot is
-// already shutting down.
-func (b *Bot) spawn(f func()) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.draining {
-		return false
-	}
-	b.work.Go(f)
-	return true
-}
-
-// startWorker is spawn for the workers of rooms. It starts none before the first
-// batch of events is stored, so that a release that fails before then has changed
-// nothing. wakeRooms wakes the rooms afterwards.
-func (b *Bot) startWorker(f func()) bool { return b.isOpen.Load() && b.spawn(f) }
 
 func (b *Bot) isSelf(user string) bool { return user == b.UserID() }
 

@@ -58,7 +58,7 @@ func (r *room) mentions(ctx context.Context, row state.Event, now event.Message)
 	first, ok := original.Message()
 	return err == nil && ok && original.Sender == row.Sender && !first.IsEdit() && original.Status != state.Pending &&
 		!r.bot.query(ctx, r.id, original.Event).Mentioned && r.bot.addressee(now) == policy.TheBot &&
-		r.bot.policy.Room(r.id).Reply.In(r.bot.mayBeAlone(r.id)) == policy.MentionOnly
+		r.bot.policy.Room(r.id).Reply.In(r.bot.roster.MayBeAlone(r.id)) == policy.MentionOnly
 }
 
 // withdrawEdited withdraws a task that has not started, because an edit makes a command of it. It reports whether the edit

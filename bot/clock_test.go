@@ -43,6 +43,7 @@ func TestClockAYearAhead(t *testing.T) {
 			if b.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()}); err != nil {
 				t.Fatal(err)
 			}
+			b.roster.Account = b.account
 			if c.lastTime > 0 {
 				last, _ := new(clock.Clock).Look(time.Now().Add(-c.lastTime))
 				last.Up -= time.Hour
@@ -53,7 +54,7 @@ func TestClockAYearAhead(t *testing.T) {
 			if err := b.clock.Resume(t.Context(), b.Journal); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.isIn(t.Context(), d.id); err != nil {
+			if _, err := b.roster.IsIn(t.Context(), d.id); err != nil {
 				t.Fatal(err)
 			}
 			rec := d.asks("$1", time.Now().Add(-time.Minute))

@@ -43,7 +43,7 @@ func (r *room) doCommand(ctx context.Context, row state.Event) error {
 		return r.tell(ctx, row, command.Unknown(text))
 	case c.Owners && !r.bot.isOwner(row.Sender):
 		return r.tell(ctx, row, "`!"+c.Name+"` is for my owners.")
-	case c.Direct && !r.bot.isDirect(r.id):
+	case c.Direct && !r.bot.roster.IsDirect(r.id):
 		return r.tell(ctx, row, "`!"+c.Name+"` works in a direct chat with me.")
 	case !c.Takes(rest) || runs[c.Name] == nil:
 		return r.tell(ctx, row, c.Usage())
@@ -65,7 +65,7 @@ func (r *room) doHelp(ctx context.Context, row state.Event, which string) error 
 	if owner {
 		more = "`!help all` lists the others, `!help owner` those for owners."
 	}
-	return r.tell(ctx, row, r.address(r.bot.mayBeAlone(r.id))+"\n\n"+command.Help("")+"\n\n"+more)
+	return r.tell(ctx, row, r.address(r.bot.roster.MayBeAlone(r.id))+"\n\n"+command.Help("")+"\n\n"+more)
 }
 
 // tell answers a row with a notice and finishes the row.
@@ -90,7 +90,7 @@ func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) e
 func (r *room) describe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	direct := r.bot.isDirect(r.id)
+	direct := r.bot.roster.IsDirect(r.id)
 	for _, c := range command.All() {
 		if c.Direct && !direct {
 			continue

@@ -47,9 +47,9 @@ func (r *room) decide(ctx context.Context, row state.Event) error {
 	if row.Kind == "" { // it has moved here, or comes from an earlier release
 		row = r.bot.judged(ctx, row)
 	}
-	alone := r.bot.mayBeAlone(r.id)
+	alone := r.bot.roster.MayBeAlone(r.id)
 	if row.Addressee == event.ToBotIfAlone {
-		if alone, err = r.bot.isAlone(ctx, r.id); err != nil {
+		if alone, err = r.bot.roster.IsAlone(ctx, r.id); err != nil {
 			return err
 		}
 		switch {

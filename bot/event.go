@@ -18,7 +18,7 @@ const typeExecute = event.OwnTypes + "execute"
 func (b *Bot) judged(ctx context.Context, row state.Event) state.Event {
 	q := b.query(ctx, row.Room, row.Event)
 	among := b.policy.Decide(q)
-	q.Alone = b.mayBeAlone(row.Room)
+	q.Alone = b.roster.MayBeAlone(row.Room)
 	concerns := func() bool { return b.room(row.Room).mayConcern(ctx, row.Event) }
 	row.Kind, row.Addressee = permitted(kindOf(row.Event, b.UserID()), among, b.policy.Decide(q), concerns)
 	return row
@@ -121,5 +121,5 @@ func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (
 // mention; routeOf decides later whether it does that.
 func (r *room) mayConcern(ctx context.Context, e event.Event) bool {
 	m, _ := e.Message()
-	return !command.IsForeign(m.Words()) && r.couldAnswer(e) || r.stop.Wanted(ctx, e, r.bot.UserID(), r.bot.name()) || r.couldJoin(e)
+	return !command.IsForeign(m.Words()) && r.couldAnswer(e) || r.stop.Wanted(ctx, e, r.bot.UserID(), r.bot.profile.Name()) || r.couldJoin(e)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
+
+	"matrix-tui/bot/queue"
 )
 
 // resumeWaiting resumes waiting for answers to the questions that were open before the restart.
@@ -17,11 +19,11 @@ func (b *Bot) resumeWaiting(ctx context.Context) error {
 	for _, rec := range tasks {
 		r := b.room(rec.Room)
 		save := false
-		err := b.guarded(rec.Room, "resuming a question", func() (err error) {
+		err := b.work.Guard(rec.Room, "resuming a question", func() (err error) {
 			save, err = r.env.Restore(ctx, rec)
 			return err
 		})
-		if err != nil && !isPanic(err) {
+		if err != nil && !queue.IsPanic(err) {
 			return err
 		}
 		if save {

@@ -37,7 +37,7 @@ func (e *ownPolicyError) Unwrap() error { return e.error }
 // after leaving again, if that room does not name this one as its predecessor: a
 // tombstone can name any room, and this room's content must not reach other people. What
 // was encrypted does not move where the homeserver can read it, and speak as anybody.
-func (r *room) enter(ctx context.Context, successor string, refused *refusal) error {
+func (r *room) enter(ctx context.Context, successor string, refused *matrix.Refusals) error {
 	if before, known := r.bot.upgrades.replaces(successor); known && before != r.id {
 		return errNoSuccessor
 	}
@@ -49,7 +49,7 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 		return err
 	}
 	defer unlock()
-	in, err := r.bot.isIn(ctx, successor)
+	in, err := r.bot.roster.IsIn(ctx, successor)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 		r.bot.upgrades.settled(successor) // doInvite decides, or the predecessor enters as well
 	}
 	if r.bot.upgrades.hasEntered(successor) {
-		if err := r.bot.account.Leave(ctx, successor); refused.again("leave "+successor, err) {
+		if err := r.bot.account.Leave(ctx, successor); refused.Again("leave "+successor, err) {
 			return fmt.Errorf("leave room: %w", err)
 		}
 		r.bot.upgrades.settled(successor)
@@ -144,7 +144,7 @@ func (r *room) wait(ctx context.Context, tombstone state.Event) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	r.stopWaiting = stop
-	if !r.bot.start(func() { defer stop(); r.await(ctx, tombstone) }) {
+	if !r.bot.work.Start(func() { defer stop(); r.await(ctx, tombstone) }) {
 		stop()
 	}
 }
@@ -152,7 +152,7 @@ func (r *room) wait(ctx context.Context, tombstone state.Event) {
 // await tries again and again to enter the successor, and has the tasks worker follow
 // then. One refusal proves nothing; after half a minute the owners and the room are told.
 func (r *room) await(ctx context.Context, tombstone state.Event) {
-	var refused refusal // the tasks worker has its own
+	var refused matrix.Refusals // the tasks worker has its own
 	begun, told := time.Now(), false
 	for again := retry.New(time.Second, time.Hour); ctx.Err() == nil; {
 		call, cancel := context.WithTimeout(ctx, 2*callTimeout)
@@ -164,19 +164,19 @@ func (r *room) await(ctx context.Context, tombstone state.Event) {
 		}
 		pause := again.Next()
 		if !errors.Is(err, errUninvited) { // the homeserver is in trouble, or policy.yaml can be corrected at any time
-			pause = min(pause, refusedTime)
+			pause = min(pause, matrix.RefusedTime)
 		}
 		if unmoved := (*ownPolicyError)(nil); errors.As(err, &unmoved) {
 			r.tellStaying(tombstone.Body.Successor, unmoved)
 		}
 		if errors.Is(err, errUninvited) && !told {
-			if time.Since(begun) >= refusedTime {
+			if time.Since(begun) >= matrix.RefusedTime {
 				err := r.tellUninvited(ctx, tombstone)
 				if told = err == nil; !told && ctx.Err() == nil {
 					r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room that its upgrade waits")
 				}
 			}
-			pause = min(pause, refusedTime/3)
+			pause = min(pause, matrix.RefusedTime/3)
 		}
 		if retry.Sleep(ctx, pause) != nil {
 			return

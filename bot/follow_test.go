@@ -38,7 +38,7 @@ func (d *deciding) upgrading(before string) *house {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(account.Close)
-	d.bot.account = account
+	d.bot.account, d.bot.roster.Account = account, account
 	return h
 }
 

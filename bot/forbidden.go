@@ -4,40 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
-
-// refusal is what the homeserver has refused, and since when. It belongs to one goroutine.
-type refusal map[string]time.Time
-
-// maxRefusals is how many refusals are remembered. One event causes fewer.
-const maxRefusals = 8
-
-// again reports whether what has failed with err must be tried again: if err may go away, and for a while also after a
-// refusal. One proves nothing: an invitation can arrive before its server knows of it, and a join is refused while another
-// one is in progress. Only what is wrong with the request itself is final at once.
-func (f *refusal) again(what string, err error) bool {
-	if err == nil || matrix.IsRejected(err) {
-		delete(*f, what)
-		return false
-	}
-	if matrix.Temporary(err) {
-		return true
-	}
-	first, known := (*f)[what]
-	if !known {
-		if *f == nil || len(*f) >= maxRefusals {
-			*f = refusal{}
-		}
-		first = time.Now()
-		(*f)[what] = first
-	}
-	return time.Since(first) < refusedTime
-}
 
 // forbidden handles a refusal that is not about what is sent, such as M_FORBIDDEN. If the bot is not in the room, or its
 // power level is too low for messages, it leaves the room and gives up the unsent

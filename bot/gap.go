@@ -44,7 +44,7 @@ func (r *room) fillGaps() {
 			return
 		}
 		if err == nil {
-			err = r.bot.guarded(r.id, "filling a gap", func() error { return r.fillPage(ctx, g, failed > 0) })
+			err = r.bot.work.Guard(r.id, "filling a gap", func() error { return r.fillPage(ctx, g, failed > 0) })
 		}
 		if err == nil {
 			again.Reset()

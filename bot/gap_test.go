@@ -81,7 +81,7 @@ func TestFloodInGap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.bot.account, d.bot.timeline = account, timeline.New(d.bot.Journal, account)
+	d.bot.account, d.bot.roster.Account, d.bot.timeline = account, account, timeline.New(d.bot.Journal, account)
 	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: d.id, Token: "0", Encrypted: state.EncryptedNever}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -123,12 +123,13 @@ func TestLongGap(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
+	d.bot.work.Log = d.bot.log
 	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: t.TempDir(), Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer account.Close()
-	d.bot.account, d.bot.timeline = account, timeline.New(d.bot.Parts.Journal, account)
+	d.bot.account, d.bot.roster.Account, d.bot.timeline = account, account, timeline.New(d.bot.Parts.Journal, account)
 	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t0", Encrypted: state.EncryptedNever}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 			r.bot.upgrades.settled(r.id)
 		}
 		before, err := r.inherit(call)
-		if r.refusal.again("predecessor "+row.ID, err) {
+		if r.refusal.Again("predecessor "+row.ID, err) {
 			return &notJoinedError{err}
 		}
 		if !welcome { // the predecessor may have moved meanwhile
@@ -47,7 +47,7 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 				return err
 			}
 		}
-		if !welcome && (before == "" || !r.bot.mayUse(before, row.Sender, r.bot.isDirect(before)).Heard) {
+		if !welcome && (before == "" || !r.bot.mayUse(before, row.Sender, r.bot.roster.IsDirect(before)).Heard) {
 			r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("invited to a room that does not replace one in which the sender may use the bot: leaving")
 			return r.decline(ctx, row)
 		}
@@ -67,7 +67,7 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 func (r *room) decline(ctx context.Context, row state.Event) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := r.bot.account.Leave(call, r.id); r.refusal.again("decline "+row.ID, err) {
+	if err := r.bot.account.Leave(call, r.id); r.refusal.Again("decline "+row.ID, err) {
 		return &notJoinedError{fmt.Errorf("decline invite: %w", err)}
 	}
 	return r.finish(ctx, row)
@@ -89,7 +89,7 @@ func (r *room) mayJoinLater(err error, invite state.Event) bool {
 	if matrix.Temporary(err) {
 		return time.Since(invite.Time) < inviteTime
 	}
-	return r.refusal.again("join "+invite.ID, err)
+	return r.refusal.Again("join "+invite.ID, err)
 }
 
 // noteDirect marks the room as a direct chat if the invite says so.
@@ -97,5 +97,5 @@ func (r *room) noteDirect(ctx context.Context, invite state.Event) error {
 	if !invite.InvitesDirectly() {
 		return nil
 	}
-	return r.bot.markDirect(ctx, invite.Sender, r.id, &r.refusal)
+	return r.bot.roster.MarkDirect(ctx, invite.Sender, r.id, &r.refusal)
 }

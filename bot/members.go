@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -17,9 +16,8 @@ import (
 )
 
 const (
-	callTimeout = 30 * time.Second // for one request to the homeserver
-	inviteTime  = 24 * time.Hour   // how long to retry a join if the room's server is unreachable
-	refusedTime = 30 * time.Second // how long to retry what the homeserver refuses: see refusal
+	callTimeout = matrix.CallTimeout
+	inviteTime  = 24 * time.Hour // how long to retry a join if the room's server is unreachable
 )
 
 // notJoinedError is an error about a room that the bot is not in, so that it cannot
@@ -31,7 +29,7 @@ func (e *notJoinedError) Unwrap() error { return e.err }
 
 // address explains how to give the bot a task in the room. alone says that it and one other person are the only members.
 func (r *room) address(alone bool) string {
-	return text.Address(r.bot.policy.Room(r.id).Reply.In(alone) == policy.MentionOnly, r.bot.name())
+	return text.Address(r.bot.policy.Room(r.id).Reply.In(alone) == policy.MentionOnly, r.bot.profile.Name())
 }
 
 // doGreeting greets a room that the bot has joined, or sends a pairing code if it is
@@ -43,10 +41,10 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 		return r.doStranger(ctx, row)
 	}
 	r.env.Enter()
-	if _, err := r.inherit(ctx); r.refusal.again("predecessor "+row.ID, err) {
+	if _, err := r.inherit(ctx); r.refusal.Again("predecessor "+row.ID, err) {
 		return err
 	}
-	alone, err := r.bot.willBeAlone(ctx, r.id)
+	alone, err := r.bot.roster.WillBeAlone(ctx, r.id)
 	if err != nil {
 		return err
 	}
@@ -56,7 +54,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if err := r.queue(ctx, r.notice(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", text.Greeting(r.address(alone)))); err != nil {
 		return err
 	}
-	r.bot.start(func() {
+	r.bot.work.Start(func() {
 		r.describe(r.bot.ctx)
 		if before, err := r.bot.account.Predecessor(r.bot.ctx, r.id); err == nil && before == "" {
 			r.env.Welcome(r.bot.ctx)
@@ -71,11 +69,11 @@ func (r *room) doJoined(ctx context.Context, row state.Event) error {
 	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return errors.Join(err, r.finish(ctx, row))
 	}
-	alone, err := r.bot.isAlone(ctx, r.id)
+	alone, err := r.bot.roster.IsAlone(ctx, r.id)
 	if err != nil {
 		return err
 	}
-	members, _ := r.bot.members.Of(r.id)
+	members, _ := r.bot.roster.Joined.Of(r.id)
 	if reply := r.bot.policy.Room(r.id).Reply; alone || members != 3 || reply.In(true) == reply.In(false) {
 		return r.finish(ctx, row)
 	}
@@ -89,21 +87,12 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 	if r.bot.upgrades.moves(r.id) {
 		return r.finish(ctx, row)
 	}
-	call, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	members, err := r.bot.account.Members(call, r.id)
-	if err != nil {
-		if r.refusal.again("members "+row.ID, err) {
-			return fmt.Errorf("list members: %w", err)
-		}
-		return r.finish(ctx, row)
+	last, err := r.bot.roster.LeaveIfLast(ctx, r.id)
+	if r.refusal.Again("leave "+row.ID, err) {
+		return err
 	}
-	if slices.ContainsFunc(members, func(user string) bool { return !r.bot.isSelf(user) }) {
+	if !last {
 		return r.finish(ctx, row)
-	}
-	r.bot.log.Info().Str("room", r.id).Msg("everybody has left: leaving the room")
-	if err := r.bot.account.Leave(call, r.id); r.refusal.again("leave "+row.ID, err) {
-		return fmt.Errorf("leave room: %w", err)
 	}
 	return r.doGone(ctx, row)
 }
@@ -116,7 +105,7 @@ func (r *room) doGone(ctx context.Context, row state.Event) error {
 	if r.bot.upgrades.moves(r.id) {
 		return nil
 	}
-	back, err := r.bot.isIn(ctx, r.id)
+	back, err := r.bot.roster.IsIn(ctx, r.id)
 	if err != nil {
 		return &notJoinedError{err}
 	}
@@ -145,13 +134,7 @@ func (r *room) doGone(ctx context.Context, row state.Event) error {
 // leaveIfAlone leaves the room if the bot is its only member.
 func (r *room) leaveIfAlone(ctx context.Context) {
 	for again := retry.New(time.Second, time.Minute); ; {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		members, err := r.bot.account.Members(call, r.id)
-		if err == nil && len(members) == 1 && r.bot.isSelf(members[0]) {
-			err = r.bot.account.Leave(call, r.id)
-		}
-		cancel()
-		if err == nil || !matrix.Temporary(err) || retry.Sleep(ctx, again.Next()) != nil {
+		if _, err := r.bot.roster.LeaveIfLast(ctx, r.id); !matrix.Temporary(err) || retry.Sleep(ctx, again.Next()) != nil {
 			return
 		}
 	}

@@ -42,7 +42,7 @@ func (d *deciding) refusing(answers map[string][]string) {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(account.Close)
-	d.bot.account = account
+	d.bot.account, d.bot.roster.Account = account, account
 }
 
 // A join is tried again while that makes sense: after a refusal for half a minute, without an answer for a day.
@@ -68,7 +68,7 @@ func TestMayJoinLater(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDeciding(t, everything)
 			d.refusing(map[string][]string{"POST /join": {c.answer}})
-			d.refusal = refusal{"join " + c.before: time.Now().Add(-c.refused)}
+			d.refusal = matrix.Refusals{"join " + c.before: time.Now().Add(-c.refused)}
 			invite := state.Event{Event: event.Event{ID: "$this", Time: time.Now().Add(-c.invited)}}
 			if got := d.mayJoinLater(d.bot.account.Join(t.Context(), d.id), invite); got != c.want {
 				t.Errorf("mayJoinLater() = %t, want %t", got, c.want)
@@ -80,7 +80,7 @@ func TestMayJoinLater(t *testing.T) {
 // refusedBefore lets what was refused count as refused for long.
 func (d *deciding) refusedBefore() {
 	for what, first := range d.refusal {
-		d.refusal[what] = first.Add(-refusedTime)
+		d.refusal[what] = first.Add(-matrix.RefusedTime)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestRefusedOnce(t *testing.T) {
 			if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
 				t.Errorf("the invitation is not finished: %v", err)
 			}
-			if got := d.bot.direct.User(d.id); tries != c.tries || got != c.direct {
+			if got := d.bot.roster.Direct.User(d.id); tries != c.tries || got != c.direct {
 				t.Errorf("%d tries, want %d; a direct chat with %q, want %q", tries, c.tries, got, c.direct)
 			}
 		})

@@ -29,7 +29,7 @@ type outbox struct {
 
 func (o *outbox) init(r *room) {
 	o.room = r
-	o.Worker.Start = r.bot.startWorker
+	o.Worker.Group = &r.bot.work
 	o.Worker.Work = o.drain
 }
 
@@ -82,8 +82,8 @@ func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, pause ti
 // attempt is send. If that panics, it is tried again as after any error; the second time
 // a sentence takes the message's place.
 func (o *outbox) attempt(ctx context.Context, row state.Message) error {
-	err := o.room.bot.guarded(row.Room, "sending a message", func() error { return o.send(ctx, row) })
-	if !isPanic(err) {
+	err := o.room.bot.work.Guard(row.Room, "sending a message", func() error { return o.send(ctx, row) })
+	if !queue.IsPanic(err) {
 		return err
 	}
 	if o.panicked != row.Txn {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -47,6 +48,7 @@ func TestInheritedMessage(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
+	d.bot.work.Log = d.bot.log
 	if err := d.bot.Journal.Messages.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "done")); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestSubstitute(t *testing.T) {
 		want     string
 	}{
 		{"0-f0", state.KindFinal, "", refused, "an answer, but the homeserver rejects it"},
-		{"0-f0", state.KindFinal, "", &panicError{}, "an answer, but an internal error stops it"},
+		{"0-f0", state.KindFinal, "", &queue.PanicError{}, "an answer, but an internal error stops it"},
 		{"0-q0", state.KindQuestion, "", refused, "a question, but the homeserver rejects it"},
 		{"0-q0-1", state.KindQuestionPart, "", refused, "A part of my question is missing, because the homeserver rejects it"},
 		{"0-q0-w", state.KindReminder, "", refused, "still waiting for an answer"},

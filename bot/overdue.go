@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"matrix-tui/bot/queue"
 	"matrix-tui/state"
 )
 
@@ -51,8 +52,8 @@ func (r *room) overdue(ctx context.Context) {
 	if err == nil && slices.ContainsFunc(tasks, r.env.Unasked) {
 		err = r.askAgain(ctx)
 	}
-	for i := 0; (err == nil || isPanic(err)) && i < len(tasks); i++ {
-		err = r.bot.guarded(r.id, "checking a question", func() error { return r.turn.Look(ctx, tasks[i].Key) })
+	for i := 0; (err == nil || queue.IsPanic(err)) && i < len(tasks); i++ {
+		err = r.bot.work.Guard(r.id, "checking a question", func() error { return r.turn.Look(ctx, tasks[i].Key) })
 	}
 	if err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot check waiting tasks") // retried in a minute
@@ -63,7 +64,7 @@ func (r *room) overdue(ctx context.Context) {
 // stopped before it could. Until it is in this room there is nobody to ask; doGreeting
 // follows.
 func (r *room) askAgain(ctx context.Context) error {
-	joined, err := r.bot.isIn(ctx, r.id)
+	joined, err := r.bot.roster.IsIn(ctx, r.id)
 	if err != nil || !joined {
 		return err
 	}
@@ -85,7 +86,7 @@ func (b *Bot) pinEchoed(ctx context.Context, txn string) {
 		return
 	}
 	if one, ok := b.waits.Unpinned(m.Task); ok {
-		b.start(func() {
+		b.work.Start(func() {
 			if err := b.room(one.Room).turn.Look(ctx, m.Task); err != nil && ctx.Err() == nil {
 				b.log.Warn().Err(err).Str("room", one.Room).Msg("cannot pin the question") // retried when the room is next checked
 			}

@@ -52,7 +52,7 @@ func (r *room) doInVain(ctx context.Context, row state.Event) error {
 
 // stranger returns the unknown user with whom this room is a direct chat, or "".
 func (r *room) stranger() string {
-	user := r.bot.direct.User(r.id)
+	user := r.bot.roster.Direct.User(r.id)
 	if user != "" && r.bot.mayUse(r.id, user, true).Pair {
 		return user
 	}

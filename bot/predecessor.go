@@ -56,7 +56,7 @@ func (r *room) inherit(ctx context.Context) (before string, err error) {
 // claims to be the predecessor of this one.
 func (r *room) mayFollow(user string) bool {
 	return slices.ContainsFunc(r.bot.upgrades.into(r.id), func(before string) bool {
-		return r.bot.mayUse(before, user, r.bot.isDirect(before)).Heard
+		return r.bot.mayUse(before, user, r.bot.roster.IsDirect(before)).Heard
 	})
 }
 
@@ -65,7 +65,7 @@ func (r *room) mayFollow(user string) bool {
 func (r *room) isAhead(ctx context.Context) (bool, error) {
 	before, err := r.predecessor(ctx)
 	if err != nil {
-		if in, failed := r.bot.isIn(ctx, r.id); in || failed != nil {
+		if in, failed := r.bot.roster.IsIn(ctx, r.id); in || failed != nil {
 			return false, errors.Join(err, failed)
 		}
 		return false, nil
@@ -92,5 +92,5 @@ func (r *room) hasFollowed(ctx context.Context) (bool, error) {
 	if len(r.bot.upgrades.into(r.id)) == 0 && len(r.bot.Store.Predecessors(r.id)) == 0 {
 		return false, nil
 	}
-	return r.bot.isIn(ctx, r.id)
+	return r.bot.roster.IsIn(ctx, r.id)
 }

@@ -45,10 +45,10 @@ func executeEvent(id string) string { return "$" + typeExecute + "-" + id }
 // pending execution. It returns ErrNoRoom if the bot is not in the room, and
 // execution.ErrLimit if the task is too large.
 func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error) {
-	if !b.isOpen.Load() {
+	if !b.work.Open.Load() {
 		return nil, errStarting
 	}
-	joined, err := b.isIn(ctx, s.Room)
+	joined, err := b.roster.IsIn(ctx, s.Room)
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +83,6 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	return data, nil
 }
 
-// isIn asks the homeserver whether the bot has joined a room.
-func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
-	if !strings.HasPrefix(room, "!") {
-		return false, nil
-	}
-	call, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	joined, err := b.account.IsIn(call, room)
-	if err != nil {
-		return false, sentence.New(fmt.Errorf("list rooms: %w", err), "The homeserver does not answer; try again in a minute")
-	}
-	return joined, nil
-}
-
 // Execution returns the current state of an execution, or ErrNoExecution.
 func (b *Bot) Execution(id string) (json.RawMessage, error) {
 	_, raw, ok := b.Store.Execution(id)
@@ -117,7 +103,7 @@ type Reply struct {
 // ErrNoExecution for an unknown ID, an *execution.TransitionError if the execution is not
 // waiting for that answer, and execution.ErrLimit for an answer that is empty or too long.
 func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessage, error) {
-	if !b.isOpen.Load() {
+	if !b.work.Open.Load() {
 		return nil, errStarting
 	}
 	raw, err := b.Execution(id)

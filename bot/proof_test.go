@@ -65,8 +65,8 @@ func TestOwnersProve(t *testing.T) {
 		} {
 			d := newDeciding(t, c.policy)
 			d.bot.proof.All = c.proof
-			d.bot.direct.Take(map[string][]string{"@ann:here": {d.id}})
-			d.bot.members.Learn(d.id, d.bot.members.Version(), 2)
+			d.bot.roster.Direct.Take(map[string][]string{"@ann:here": {d.id}})
+			d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 2)
 			if i > 3 && c.told == "" {
 				continue // those look at the host
 			}
@@ -86,7 +86,7 @@ func TestOwnersProve(t *testing.T) {
 		}
 		d := newDeciding(t, c.policy)
 		d.bot.proof.All = c.proof
-		d.bot.members.Learn(d.id, d.bot.members.Version(), 2)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 2)
 		if d.proves("$1", textOf("!help"), c.how); c.proof != policy.ProofAll && !strings.Contains(d.said("$1"), "!help all") {
 			t.Errorf("%+v: told %q", c, d.said("$1"))
 		}
@@ -96,7 +96,7 @@ func TestOwnersProve(t *testing.T) {
 // asksFor makes the task of $1 wait for an approval, or for more tokens if held is "".
 func (d *deciding) asksFor(held string) (rec state.Task, code string) {
 	d.t.Helper()
-	d.bot.direct.Take(map[string][]string{"@ann:here": {d.id}})
+	d.bot.roster.Direct.Take(map[string][]string{"@ann:here": {d.id}})
 	d.proves("$1", textOf("deploy it"), event.Verified)
 	rec = d.asksIn("$1", "Continue?\n\n1. Yes, use up to 10 more today\n2. No, stop here", held)
 	if held == "" {
@@ -243,7 +243,7 @@ func TestApprovalsProve(t *testing.T) {
 func TestAllProve(t *testing.T) {
 	quiet := newDeciding(t, grouped)
 	quiet.bot.proof.All = policy.ProofAll
-	quiet.bot.members.Learn(quiet.id, quiet.bot.members.Version(), 3)
+	quiet.bot.roster.Joined.Learn(quiet.id, quiet.bot.roster.Joined.Version(), 3)
 	for id, content := range map[string]string{"$a": textOf("nice weather"), "$b": aFile} {
 		quiet.proves(id, content, event.Unencrypted)
 	}

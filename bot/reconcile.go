@@ -72,7 +72,7 @@ func (b *Bot) openModels(ctx context.Context) error {
 			return fmt.Errorf("list running tasks: %w", err)
 		}
 		for _, rec := range tasks {
-			_ = b.guarded(name, "opening the model to a run", func() error {
+			_ = b.work.Guard(name, "opening the model to a run", func() error {
 				if rec.Container != "" {
 					b.room(name).env.OpenModel(rec)
 				}
@@ -89,7 +89,7 @@ func (b *Bot) startStopped(ctx context.Context, rooms []string) {
 	if len(rooms) == 0 {
 		return
 	}
-	b.start(func() {
+	b.work.Start(func() {
 		rooms, err := b.tasks.Keeper.Recent(ctx, rooms)
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn().Err(err).Msg("cannot start stopped containers: the next task starts its own")
@@ -101,7 +101,7 @@ func (b *Bot) startStopped(ctx context.Context, rooms []string) {
 				if ctx.Err() != nil {
 					return nil
 				}
-				err := b.guarded(name, "starting a container", func() error {
+				err := b.work.Guard(name, "starting a container", func() error {
 					_, err := b.room(name).env.Ensure(ctx, false)
 					return err
 				})

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
@@ -14,49 +14,15 @@ import (
 // maxPanics is how often an event may end in a panic before it is given up.
 const maxPanics = 2
 
-// panicError is a panic as an error. Its text may hold what somebody wrote, and so
-// does not appear.
-type panicError struct{ stack []byte }
-
-func (e *panicError) Error() string { return "panic" }
-
-// recovered calls do and returns a panic in it as a *panicError: one event must not
-// stop all rooms.
-func recovered(do func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = &panicError{debug.Stack()}
-		}
-	}()
-	return do()
-}
-
-// guarded is recovered with a log entry: what is about one room, or of one event but not counted, must not end the process
-// either, because the next one would find the same. room may be "".
-func (b *Bot) guarded(room, what string, do func() error) error {
-	var failed error
-	err := recovered(func() error {
-		failed = do()
-		return nil
-	})
-	if panicked := (*panicError)(nil); errors.As(err, &panicked) {
-		b.log.Error().Str("room", room).Bytes("stack", panicked.stack).Msg("panic while " + what)
-		return err
-	}
-	return failed
-}
-
-func isPanic(err error) bool { return errors.As(err, new(*panicError)) }
-
 // attempt does what an event asks for. If that panics, it is tried again as any error
 // is; the second time give is called with a sentence for the room instead.
 func (r *room) attempt(ctx context.Context, eventID string, do func() error, give func(said string) error) error {
-	err := recovered(do)
-	var panicked *panicError
+	err := queue.Recovered(do)
+	var panicked *queue.PanicError
 	if !errors.As(err, &panicked) {
 		return err
 	}
-	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Bytes("stack", panicked.stack).Msg("panic while handling an event")
+	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Bytes("stack", panicked.Stack).Msg("panic while handling an event")
 	n, counted := r.bot.Journal.Events.CountAttempt(ctx, r.id, eventID)
 	if counted != nil && !errors.Is(counted, state.ErrNotFound) {
 		return counted
@@ -66,7 +32,7 @@ func (r *room) attempt(ctx context.Context, eventID string, do func() error, giv
 	}
 	said, id := sentence.Tell(err)
 	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Str("error_id", id).Msg("event given up after repeated panics")
-	return recovered(func() error { return give(said) })
+	return queue.Recovered(func() error { return give(said) })
 }
 
 // giveUpEvent tells the room that an event was not handled, and ends it.

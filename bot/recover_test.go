@@ -26,6 +26,7 @@ func TestPanicOfAnEvent(t *testing.T) {
 	var log strings.Builder
 	d := newDeciding(t, everything)
 	d.bot.log = zerolog.New(&log)
+	d.bot.work.Log = d.bot.log
 	d.text("$1", "@ann:here", "!usage", 0)
 	d.text("$2", "@ann:here", "!status", time.Minute)
 	next := d.undecided()
@@ -81,6 +82,7 @@ func TestPanicOfAMessage(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log, d.bot.account = zerolog.New(&log), nil
+	d.bot.work.Log = d.bot.log
 	if err := d.bot.Journal.Messages.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "secret words")); err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +105,7 @@ func TestPanicOfSync(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
+	d.bot.work.Log = d.bot.log
 	d.text("$1", "@ann:here", "paint the shed", 0)
 	d.decides()
 	asking, err := d.bot.Journal.Tasks.Next(t.Context(), d.id)
@@ -137,13 +140,13 @@ func TestPanicOfSync(t *testing.T) {
 	if in.add(t.Context(), got.Events[0]); len(in.rows) != 1 {
 		t.Errorf("%d events are admitted", len(in.rows))
 	}
-	d.bot.isOpen.Store(true)
+	d.bot.work.Open.Store(true)
 	d.bot.expectTasks(batch)
-	d.bot.isOpen.Store(false)
+	d.bot.work.Open.Store(false)
 	if err := d.bot.resumeWaiting(t.Context()); err != nil {
 		t.Error(err)
 	}
-	d.bot.start(func() { panic("secret words") })
+	d.bot.work.Start(func() { panic("secret words") })
 	d.bot.work.Wait()
 
 	d.bot.policy = rules
@@ -169,6 +172,7 @@ func TestPanicInBackground(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
+	d.bot.work.Log = d.bot.log
 	if err := d.bot.Store.SetContainer(t.Context(), d.id, "sandbox-den"); err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +196,7 @@ func TestPanicElsewhere(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
+	d.bot.work.Log = d.bot.log
 	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t"}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
@@ -75,7 +76,7 @@ const instead = task.Instead
 // substitute returns what is said in place of a message that can never be sent because of err; "" for nothing. Reactions and notices about progress have none: what they announce follows.
 func substitute(row state.Message, err error) (kind state.Kind, said string) {
 	why := "the homeserver rejects it"
-	if isPanic(err) {
+	if queue.IsPanic(err) {
 		why = "an internal error stops it"
 	}
 	if !row.Says() || strings.HasSuffix(row.Txn, instead) {

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/presence"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/stop"
 	"matrix-tui/bot/task"
@@ -30,14 +31,14 @@ type room struct {
 	stop    stop.Orders
 	env     *task.Env // environment of the room's tasks
 
-	typing atomic.Pointer[typing] // who types, as far as the homeserver has told
+	typing presence.Typing
 
 	tombstone *state.Event // waits for the tasks before it; guarded by turn
 	leaving   bool         // and has begun to move: there is no other successor any more; guarded by turn
 	// stopWaiting ends the attempts to follow the tombstone; nil unless it waits, see wait. Guarded by turn.
 	stopWaiting context.CancelFunc
-	moved       refusal // used by the tasks worker only
-	refusal     refusal // used by the control worker only
+	moved       matrix.Refusals // used by the tasks worker only
+	refusal     matrix.Refusals // used by the control worker only
 
 	mu        sync.Mutex
 	stays     bool                    // the owners know that the room's policy cannot move to its successor
@@ -53,12 +54,12 @@ func newRoom(b *Bot, id string) *room {
 	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
 	r.turn.Env = r.env
 	r.stop = stop.Orders{Turn: &r.turn, Out: roomOut{r}}
-	r.turn.Worker = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
-	r.control = queue.Worker{Start: b.startWorker, Work: func() {
+	r.turn.Worker = queue.Worker{Group: &b.work, Work: func() { r.drain(r.nextTask) }}
+	r.control = queue.Worker{Group: &b.work, Work: func() {
 		r.drain(r.undecided())
-		_ = b.guarded(id, "checking deadlines", func() error { r.overdue(b.ctx); return nil })
+		_ = b.work.Guard(id, "checking deadlines", func() error { r.overdue(b.ctx); return nil })
 	}}
-	r.gaps = queue.Worker{Start: b.startWorker, Work: r.fillGaps}
+	r.gaps = queue.Worker{Group: &b.work, Work: r.fillGaps}
 	r.outbox.init(r)
 	return r
 }
@@ -76,7 +77,7 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 	ctx := r.bot.ctx
 	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
 		do := func() error { return nil }
-		err := r.bot.guarded(r.id, "choosing the next work", func() (err error) {
+		err := r.bot.work.Guard(r.id, "choosing the next work", func() (err error) {
 			do, err = next(ctx)
 			return err
 		})
@@ -84,7 +85,7 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 			return
 		}
 		if err == nil {
-			err = r.bot.guarded(r.id, "working", do)
+			err = r.bot.work.Guard(r.id, "working", do)
 		}
 		if err == nil {
 			again.Reset()
@@ -159,7 +160,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 // allowed reports whether a task may start: its requester may have been blocked
 // since.
 func (r *room) allowed(rec state.Task) bool {
-	return rec.Source == state.FromHTTP || r.bot.mayUse(r.id, rec.Requester, r.bot.isDirect(r.id)).Heard
+	return rec.Source == state.FromHTTP || r.bot.mayUse(r.id, rec.Requester, r.bot.roster.IsDirect(r.id)).Heard
 }
 
 func (r *room) finish(ctx context.Context, row state.Event) error {

@@ -47,7 +47,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	if to == policy.Others {
 		return route{}, nil
 	}
-	if r.stop.Wanted(ctx, row.Event, r.bot.UserID(), r.bot.name()) {
+	if r.stop.Wanted(ctx, row.Event, r.bot.UserID(), r.bot.profile.Name()) {
 		return route{verdict: isStop}, nil
 	}
 	if waiting, err := r.inThread(ctx, row); err != nil {

@@ -28,7 +28,8 @@ func TestInitialSyncFromCache(t *testing.T) {
 	if b.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()}); err != nil {
 		t.Fatal(err)
 	}
-	b.direct.Take(map[string][]string{"@ann:here": {"!stays:here"}})
+	b.roster.Account = b.account
+	b.roster.Direct.Take(map[string][]string{"@ann:here": {"!stays:here"}})
 	for _, room := range []string{"!stays:here", "!gone:here"} {
 		if err := b.Store.SetContainer(t.Context(), room, "sandbox-"+room); err != nil {
 			t.Fatal(err)

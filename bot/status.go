@@ -158,7 +158,7 @@ func (b *Bot) roomName(ctx context.Context, room string) string {
 	if name, err := b.account.RoomName(ctx, room); err == nil && strings.TrimSpace(name) != "" {
 		return text.Code(name)
 	}
-	if user := b.direct.User(room); user != "" {
+	if user := b.roster.Direct.User(room); user != "" {
 		return "Direct chat with " + b.room(room).env.NameOf(user)
 	}
 	return text.Code(room)

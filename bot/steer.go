@@ -45,7 +45,7 @@ func (r *room) couldJoin(e event.Event) bool {
 // filesBefore returns the files that the sender of a new task sent right before it. Where the bot must be mentioned, and a
 // file cannot do that, they are parts of the task.
 func (r *room) filesBefore(ctx context.Context, row state.Event) (files []state.Said, err error) {
-	if r.bot.Debounce <= 0 || r.bot.policy.Room(r.id).Reply.In(r.bot.mayBeAlone(r.id)) != policy.MentionOnly {
+	if r.bot.Debounce <= 0 || r.bot.policy.Room(r.id).Reply.In(r.bot.roster.MayBeAlone(r.id)) != policy.MentionOnly {
 		return nil, nil
 	}
 	before, err := r.bot.Journal.Events.Before(ctx, r.id, row.Seq, stop.MaxSaid)

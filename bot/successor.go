@@ -76,8 +76,8 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 		r.wait(ctx, row)
 		return nil
 	}
-	if user := r.bot.direct.User(r.id); user != "" {
-		if err := r.bot.markDirect(ctx, user, successor, &r.moved); err != nil {
+	if user := r.bot.roster.Direct.User(r.id); user != "" {
+		if err := r.bot.roster.MarkDirect(ctx, user, successor, &r.moved); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (r *room) endUpgrade(ctx context.Context, row state.Event, end func(context
 	r.turn.Unlock()
 	r.bot.upgrades.end(row)
 	r.bot.wakeKnown(row.Body.Successor)
-	r.bot.start(func() { r.leaveIfAlone(r.bot.ctx) }) // if everybody has left meanwhile
+	r.bot.work.Start(func() { r.leaveIfAlone(r.bot.ctx) }) // if everybody has left meanwhile
 	return nil
 }
 

@@ -48,6 +48,7 @@ func TestUnreadableSuccessor(t *testing.T) {
 	if d.bot.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: t.TempDir(), Log: zerolog.Nop()}); err != nil {
 		t.Fatal(err)
 	}
+	d.bot.roster.Account = d.bot.account
 	defer d.bot.account.Close()
 	for range 2 {
 		if err := d.enter(t.Context(), "!house:here", &d.moved); err == nil || errors.Is(err, errNoSuccessor) || errors.Is(err, errUninvited) {

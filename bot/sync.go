@@ -8,6 +8,7 @@ import (
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/queue"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
@@ -77,7 +78,7 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 		b.checked = b.checked && errors.Is(err, matrix.ErrInterrupted)
 		return err
 	}
-	if !b.isOpen.Load() {
+	if !b.work.Open.Load() {
 		b.answered = batch.Took
 	}
 	if err := b.admit(ctx, batch, last); err != nil {
@@ -92,9 +93,6 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 // admit stores a batch: one transaction holds its events and the next sync token. The
 // rooms then work from the journal. last is the token of the batch before, or "".
 func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error {
-	if batch.Direct != nil {
-		b.direct.Take(batch.Direct)
-	}
 	before, err := b.account.KnownEncrypted(ctx, batch)
 	if err != nil {
 		return err
@@ -106,7 +104,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 	if err != nil {
 		return err
 	}
-	b.noteMembers(batch)
+	b.roster.Note(batch)
 	in := &admission{bot: b}
 	read, err := b.read(ctx, batch, last, before, now)
 	if err != nil {
@@ -145,7 +143,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 	if err := b.beReady(); err != nil {
 		return &notReadyError{err}
 	}
-	b.receive(fresh)
+	b.receipts.Note(ctx, fresh)
 	b.expectTasks(batch)
 	if len(next.Gaps) > 0 {
 		var gaps, busy []string
@@ -159,7 +157,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 		}
 		b.wakeGaps(gaps, busy)
 	}
-	if b.isOpen.Load() {
+	if b.work.Open.Load() {
 		for _, name := range next.Closes {
 			b.room(name).gapClosed()
 		}
@@ -175,17 +173,17 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 // One that panics here is left to its room's worker, which counts that.
 func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state.Event) {
 	b.worked.Open()
-	b.noteRenamed(e)
+	b.profile.Note(ctx, e)
 	row.Event = e
-	err := recovered(func() error {
+	err := queue.Recovered(func() error {
 		row.Event = b.understood(b.account.Decrypt(ctx, e))
 		if fresh {
 			row = b.judged(ctx, row)
 		}
 		return nil
 	})
-	if panicked := (*panicError)(nil); errors.As(err, &panicked) {
-		b.log.Error().Str("room", e.Room).Str("event", e.ID).Bytes("stack", panicked.stack).Msg("panic while reading an event")
+	if panicked := (*queue.PanicError)(nil); errors.As(err, &panicked) {
+		b.log.Error().Str("room", e.Room).Str("event", e.ID).Bytes("stack", panicked.Stack).Msg("panic while reading an event")
 	}
 	if !fresh {
 		row.Kind = event.KindContext
@@ -201,7 +199,7 @@ func (b *Bot) isOwnEdit(e event.Event) bool {
 
 // beReady calls Ready after the first batch.
 func (b *Bot) beReady() error {
-	if b.isOpen.Load() || b.Ready == nil {
+	if b.work.Open.Load() || b.Ready == nil {
 		return nil
 	}
 	return b.Ready()

@@ -63,7 +63,7 @@ func (r taskRoom) mention(ctx context.Context, m *task.Message) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if alone, err := r.bot.willBeAlone(ctx, r.id); err != nil || !alone {
+	if alone, err := r.bot.roster.WillBeAlone(ctx, r.id); err != nil || !alone {
 		m.Mentions = []string{m.Mention}
 	}
 }
@@ -176,6 +176,6 @@ func (b *Bot) deps() *task.Deps {
 		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway, Models: b.Models, Agent: b.Agent,
 		Policy: b.policy, Recall: b.Recall, Waits: b.waits, Warm: warm, Count: b.count,
 		Slots: task.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers),
-		Start: b.start, Sentence: b.sentence, Now: b.now, In: b.in, Log: b.log,
+		Start: b.work.Start, Sentence: b.sentence, Now: b.now, In: b.in, Log: b.log,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -95,7 +96,7 @@ func (b *Bot) askForKey(e event.Event) {
 	if key.Session == "" || !b.keys.Ask(key) {
 		return
 	}
-	b.start(func() {
+	b.work.Start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
 		err := b.account.RequestKey(ctx, e.Sender, key)
@@ -147,7 +148,7 @@ func (b *Bot) checkKeys(ctx context.Context, now time.Time, trust bool) error {
 			waiting[keyOf(row.Event)] = true
 			r := b.room(row.Room)
 			err := r.attempt(ctx, row.ID, func() error { return b.checkKey(ctx, row, now, try) }, r.giveUpEvent(ctx, row))
-			if err != nil && !isPanic(err) {
+			if err != nil && !queue.IsPanic(err) {
 				return err
 			}
 		}

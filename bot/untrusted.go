@@ -26,7 +26,7 @@ func (b *Bot) warnUntrusted(row state.Event) {
 	if !b.keys.Warn(of, now) {
 		return
 	}
-	b.start(func() {
+	b.work.Start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
 		day := strconv.FormatInt(now.Unix()/int64(keyring.WarnPause/time.Second), 10) // the same after a restart
@@ -62,7 +62,7 @@ func distrustSentence(sender string, why e2ee.Distrust) string {
 // tellUnverified tells a room that the bot has joined how its members can read what the bot
 // says, if sessions of theirs do not get its keys. It is not encrypted, for the same reason.
 func (r *room) tellUnverified(joined state.Event) {
-	r.bot.start(func() {
+	r.bot.work.Start(func() {
 		ctx, cancel := context.WithTimeout(r.bot.ctx, 2*callTimeout)
 		defer cancel()
 		unverified, err := r.bot.account.Unverified(ctx, r.id)

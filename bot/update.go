@@ -49,7 +49,7 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) e
 	if err := r.tell(ctx, row, "🔄 Checking for updates …"); err != nil {
 		return err
 	}
-	b.start(func() { r.selfUpdate(b.ctx, o, row) })
+	b.work.Start(func() { r.selfUpdate(b.ctx, o, row) })
 	return nil
 }
 
@@ -64,7 +64,7 @@ func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) 
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
 		}
 	}
-	err := r.bot.guarded(r.id, "updating", func() error { return r.bot.SelfUpdate(ctx, o, say) })
+	err := r.bot.work.Guard(r.id, "updating", func() error { return r.bot.SelfUpdate(ctx, o, say) })
 	if err == nil || ctx.Err() != nil {
 		return
 	}

@@ -45,7 +45,7 @@ func (d *deciding) asksIn(ev, question, held string) state.Task {
 func TestChatterIsNoAnswer(t *testing.T) {
 	for _, held := range []string{"", "git push --force"} {
 		d := newDeciding(t, grouped)
-		d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
 		d.text("$1", "@ann:here", "@bot:here deploy it", 0)
 		d.decides()
 		rec := d.asksIn("$1", "Production or staging?", held)
@@ -104,7 +104,7 @@ func TestStopInThread(t *testing.T) {
 // A reply to the bot within a thread, from a client without m.mentions, must be heard in a group.
 func TestReplyInThread(t *testing.T) {
 	d := newDeciding(t, grouped)
-	d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
+	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
 	if err := d.bot.Journal.Messages.Queue(t.Context(), state.Message{Txn: "x", Room: d.id, Kind: state.KindFinal, Event: "$result", Status: state.Sent}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestBurstBehindRunning(t *testing.T) {
 // In a group, pictures right after a mention need no mention, also while another task runs.
 func TestFilesBehindRunningInGroup(t *testing.T) {
 	d := newDeciding(t, grouped)
-	d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
+	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
 	d.text("$0", "@bob:here", "@bot:here a long task of Bob", 0)
 	d.decides()
 	d.running("$0")
@@ -180,8 +180,8 @@ func TestFilesBehindRunningInGroup(t *testing.T) {
 func TestMentionedCommand(t *testing.T) {
 	for _, body := range []string{"@bot:here: !stop", "bot: !stop", "@bot:here !status"} {
 		d := newDeciding(t, grouped)
-		d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
-		d.bot.called.Store("bot")
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+		d.bot.profile.Learn("bot")
 		d.text("$0", "@bob:here", "@bot:here a long task of Bob", 0)
 		d.decides()
 		d.running("$0")
@@ -197,7 +197,7 @@ func TestMentionedCommand(t *testing.T) {
 func TestCommandsOfOtherBots(t *testing.T) {
 	for _, body := range []string{"!ask what", "!stats", "!news", "!poll", "!pairs", "!steam id", "!room", "!alert me"} {
 		d := newDeciding(t, grouped)
-		d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
 		d.text("$1", "@ann:here", body, 0)
 		d.decides()
 		out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
@@ -211,7 +211,7 @@ func TestCommandsOfOtherBots(t *testing.T) {
 // A client repeats POST /resume because the response was lost; meanwhile the task asks something else.
 func TestRepeatedReply(t *testing.T) {
 	d := newDeciding(t, everything)
-	d.bot.isOpen.Store(true)
+	d.bot.work.Open.Store(true)
 	d.text("$1", "@ann:here", "deploy it", 0)
 	d.decides()
 	rec := d.asksIn("$1", "Use the new configuration?", "")

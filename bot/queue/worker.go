@@ -1,6 +1,6 @@
-// Package queue contains small tools with which the bot's goroutines wait for work and for each other: a [Worker]
-// processes the journal's entries, a [Gate] releases waiters at the next occurrence of an event, and [Newest] keeps
-// only the newest of several values to send. It knows nothing about rooms and stores nothing.
+// Package queue contains small tools with which the bot's goroutines wait for work and for each other: a [Group] is
+// all of them, a [Worker] processes the journal's entries, and a [Gate] releases waiters at the next occurrence of an
+// event. It knows nothing about rooms and stores nothing.
 package queue
 
 import "sync"
@@ -8,7 +8,7 @@ import "sync"
 // Worker runs a goroutine only while there is work: Wake starts it, or makes it check again before it ends. The queue
 // itself is in the journal, so a worker has nothing to lose.
 type Worker struct {
-	Start func(func()) bool
+	Group *Group // in which it runs; while that is not open, it does nothing
 	Work  func() // does all work there is, then returns
 
 	mu           sync.Mutex
@@ -23,7 +23,7 @@ func (l *Worker) Wake() {
 		l.again = true
 		return
 	}
-	l.alive = l.Start(l.run)
+	l.alive = l.Group.Open.Load() && l.Group.Spawn(l.run)
 }
 
 func (l *Worker) run() {

@@ -8,10 +8,11 @@ import (
 
 // However often a worker is woken, and by whomever, one goroutine works at a time, and no work is left undone.
 func TestLane(t *testing.T) {
-	var group sync.WaitGroup
+	var group Group
+	group.Open.Store(true)
 	var queue, done, workers atomic.Int64
 	l := &Worker{
-		Start: func(f func()) bool { group.Go(f); return true },
+		Group: &group,
 		Work: func() {
 			if workers.Add(1) != 1 {
 				t.Error("two workers at once")
@@ -42,10 +43,15 @@ func TestLane(t *testing.T) {
 }
 
 func TestLaneStaysDownWhenRefused(t *testing.T) {
-	l := &Worker{Start: func(func()) bool { return false }, Work: func() { t.Error("worked") }}
-	l.Wake()
-	l.Wake()
-	if l.alive {
-		t.Error("alive")
+	var unopened, closed Group
+	closed.Open.Store(true)
+	closed.Close()
+	for _, group := range []*Group{&unopened, &closed} {
+		l := &Worker{Group: group, Work: func() { t.Error("worked") }}
+		l.Wake()
+		l.Wake()
+		if l.alive {
+			t.Error("alive")
+		}
 	}
 }

@@ -1,6 +1,3 @@
-// Package roster remembers who is in which room, as far as the bot needs it: which
-// rooms are direct chats, and how many members a room has. It only remembers what it
-// is told, and never asks the homeserver.
 package roster
 
 import (

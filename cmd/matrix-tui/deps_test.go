@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
 	"agent/gemini":        {},
-	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/clock", "bot/command", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/stop", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
+	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/clock", "bot/command", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/presence", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/stop", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what was restored
 	"bot/api":             {"bot", "state/execution"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
@@ -49,10 +49,11 @@ var arrows = map[string][]string{
 	"bot/task":            {"agent", "agent/gemini", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/models":          {"agent/gemini"},
 	"bot/queue":           {},
+	"bot/presence":        {"bot/matrix", "bot/queue", "sandbox/gateway", "state"},
 	"bot/recall/embed":    {"state/memory"},
 	"bot/recall":          {"bot/text", "sandbox", "state", "state/execution", "state/memory", "workspace"},
 	"bot/recall/tools":    {"bot/recall", "state/memory"},
-	"bot/roster":          {},
+	"bot/roster":          {"bot/matrix"},
 	"bot/text":            {},
 	"bot/timeline":        {"bot/matrix", "state"},
 	"bot/stop":            {"bot/policy", "bot/task", "bot/text", "bot/turn", "sandbox", "state"},
