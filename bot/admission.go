@@ -8,7 +8,6 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/queue"
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/bot/timeline"
 	"matrix-tui/state"
@@ -99,7 +98,7 @@ func (a *admission) settle(ctx context.Context) error {
 			return err
 		}
 		err := a.bot.work.Guard(row.Room, "comparing an event with the journal", func() error {
-			answered, err := a.bot.Journal.Messages.Answered(ctx, task.KeyOf(row.Room, row.ID))
+			answered, err := a.bot.Journal.Messages.Answered(ctx, state.KeyOf(row.Room, row.ID))
 			if answered {
 				a.rows[i].Status = state.Archived
 			}
@@ -165,7 +164,7 @@ func (r *room) tellCleartext(ctx context.Context, row state.Event) {
 		return
 	}
 	r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("cleartext message in an encrypted room: not obeyed")
-	m := r.answer(row, state.KindCleartext, task.KeyOf(row.Room, row.ID)+"-clear", "🔓 I ignored an unencrypted message from "+text.Code(row.Sender)+". This room is encrypted, so I act only on encrypted messages. "+
+	m := r.answer(row, state.KindCleartext, state.KeyOf(row.Room, row.ID)+"-clear", "🔓 I ignored an unencrypted message from "+text.Code(row.Sender)+". This room is encrypted, so I act only on encrypted messages. "+
 		"If you wrote it, check your client's encryption settings and send it again.")
 	if err := r.queue(ctx, m); err != nil && ctx.Err() == nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot queue the warning about a cleartext message")

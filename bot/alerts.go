@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
@@ -83,7 +82,7 @@ func (b *Bot) tellOwners(ctx context.Context, key string, joined []string, said 
 	}
 	for _, room := range rooms {
 		r := b.room(room)
-		m := r.out(state.KindAlert, task.Hash(room+"\x00"+key)+"-alert", said)
+		m := r.out(state.KindAlert, state.Hash(room+"\x00"+key)+"-alert", said)
 		m.Mentions = b.Owners
 		if err := r.queue(ctx, m); err != nil {
 			return err

@@ -62,7 +62,7 @@ func (r *room) doAnswer(ctx context.Context, row state.Event, text string) error
 	}
 	var own []state.Task
 	for _, waiting := range all {
-		if task.AskerOf(waiting) == row.Sender {
+		if waiting.Asker() == row.Sender {
 			own = append(own, waiting)
 		}
 	}

@@ -73,7 +73,7 @@ func TestRedactedSteer(t *testing.T) {
 	d.decides()
 	d.says("$3", "@ann:here", "m.room.redaction", `{"redacts":"$2"}`, time.Second)
 	d.decides()
-	rec, _ := d.bot.Journal.Tasks.Get(t.Context(), task.KeyOf(d.id, "$1"))
+	rec, _ := d.bot.Journal.Tasks.Get(t.Context(), state.KeyOf(d.id, "$1"))
 	if len(rec.Said) != 1 || rec.Said[0].Text != deletedSay { // the run was stopped for it, so it has to go on
 		t.Errorf("the deleted !steer stays: %q", rec.Said[0].Text)
 	}
@@ -149,7 +149,7 @@ func TestRestoredTask(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "deploy to production", 0)
 	d.decides() // the backup is made here; the task is done afterwards; then the backup is restored, and the first sync brings the echo of the result
-	key := task.KeyOf(d.id, "$1")
+	key := state.KeyOf(d.id, "$1")
 	echo := decoded(t, fmt.Sprintf(`{"event_id":"$result","type":"m.room.message","sender":"@bot:here","origin_server_ts":1,"content":{"msgtype":"m.text","body":"Deployed.","io.matrix-tui.txn":"%s-f0"}}`, key))
 	echo.Room = d.id
 	if err := d.bot.noteAnswered(t.Context(), echo); err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"matrix-tui/bot/command"
 	"matrix-tui/bot/policy"
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/update"
 	"matrix-tui/state"
 )
@@ -74,7 +73,7 @@ func (r *room) tell(ctx context.Context, row state.Event, text string) error {
 }
 
 // toldTxn returns the transaction ID of the notice that tell sends for a row.
-func toldTxn(row state.Event) string { return task.KeyOf(row.Room, row.ID) + "-a" }
+func toldTxn(row state.Event) string { return state.KeyOf(row.Room, row.ID) + "-a" }
 
 // reply queues messages and finishes rows in one transaction.
 func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -35,7 +34,7 @@ func TestSentAgain(t *testing.T) {
 			d.text("$late", c.sender, c.late, -c.after)
 			d.decides()
 			got := d.line()
-			told, err := d.bot.Journal.Messages.Get(t.Context(), task.KeyOf(d.id, "$late")+"-a")
+			told, err := d.bot.Journal.Messages.Get(t.Context(), state.KeyOf(d.id, "$late")+"-a")
 			switch {
 			case err == nil && strings.Contains(told.Body, copyText):
 				got = append(got, "ignored")

@@ -144,10 +144,10 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 		return err
 	}
 	var out []state.Message
-	if t := r.env.Task(rec); !t.Moved() {
+	if !rec.Moved() {
 		_, err := r.bot.Journal.Tasks.Next(ctx, r.id)
 		if err == nil {
-			out = r.env.Room.Render(ctx, t.Voice().Queued())
+			out = r.env.Room.Render(ctx, r.env.Task(rec).Voice().Queued())
 		} else if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("read next task: %w", err)
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -205,7 +204,7 @@ func TestBegunFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([]string{task.KeyOf(d.id, "$2"), task.KeyOf(d.id, "$1")}, order); diff != "" {
+	if diff := cmp.Diff([]string{state.KeyOf(d.id, "$2"), state.KeyOf(d.id, "$1")}, order); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -119,7 +118,7 @@ func (r *room) exposedBy(ctx context.Context, other string) (bool, error) {
 
 // tellPlain tells the room and the owners that the bot does not follow a tombstone to a room that is not encrypted.
 func (r *room) tellPlain(ctx context.Context, tombstone state.Event) error {
-	txn := task.KeyOf(tombstone.Room, tombstone.ID) + "-plain"
+	txn := state.KeyOf(tombstone.Room, tombstone.ID) + "-plain"
 	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
@@ -221,7 +220,7 @@ func (r *room) tellStaying(successor string, why error) {
 // tellUninvited tells the room that the bot needs an invite to the successor, once per
 // tombstone, and the owners, once a day. In the room it may no longer be allowed to.
 func (r *room) tellUninvited(ctx context.Context, tombstone state.Event) error {
-	txn := task.KeyOf(tombstone.Room, tombstone.ID) + "-uninvited"
+	txn := state.KeyOf(tombstone.Room, tombstone.ID) + "-uninvited"
 	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/timeline"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -109,13 +108,13 @@ func (r *room) unread(last timeline.Page) state.Message {
 	if !last.Before.IsZero() {
 		before = ", and nothing before " + last.Before.Format("2 January 2006, 15:04 MST")
 	}
-	return r.notice(state.KindUnread, task.Hash(fmt.Sprint(r.id, "\x00", last.Gap.Low))+"-unread",
+	return r.notice(state.KindUnread, state.Hash(fmt.Sprint(r.id, "\x00", last.Gap.Low))+"-unread",
 		"⚠️ I missed too many messages here to read them all: I have read only the newest ones"+before+". If you sent me something earlier, send it again.")
 }
 
 // unreadBefore tells the room that not everything that was written since the invitation is read.
 func (r *room) unreadBefore(ctx context.Context, next string) {
-	m := r.notice(state.KindUnread, task.Hash(r.id+"\x00"+next)+"-unread", "⚠️ I could not read everything that was written here before I joined. If you sent me something, send it again.")
+	m := r.notice(state.KindUnread, state.Hash(r.id+"\x00"+next)+"-unread", "⚠️ I could not read everything that was written here before I joined. If you sent me something, send it again.")
 	if err := r.queue(ctx, m); err != nil && ctx.Err() == nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room what was not read before the join")
 	}

@@ -8,7 +8,6 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -51,7 +50,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if err := r.env.AskAgain(ctx); err != nil { // questions that moved here from the predecessor
 		return err
 	}
-	if err := r.queue(ctx, r.notice(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", text.Greeting(r.address(alone)))); err != nil {
+	if err := r.queue(ctx, r.notice(state.KindGreeting, state.KeyOf(row.Room, row.ID)+"-g", text.Greeting(r.address(alone)))); err != nil {
 		return err
 	}
 	r.bot.work.Start(func() {
@@ -65,7 +64,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 
 // doJoined tells a room, once, that a mention is needed from now on: a third person has joined.
 func (r *room) doJoined(ctx context.Context, row state.Event) error {
-	txn := task.Hash(r.id) + "-group"
+	txn := state.Hash(r.id) + "-group"
 	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return errors.Join(err, r.finish(ctx, row))
 	}
@@ -173,7 +172,7 @@ func (r *room) forget(ctx context.Context, seq int64) error {
 
 // doUnsupported says that the bot cannot process this type of message.
 func (r *room) doUnsupported(ctx context.Context, row state.Event) error {
-	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", "I can only read text and files. Please describe your task in a message.")); err != nil {
+	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, state.KeyOf(row.Room, row.ID)+"-u", "I can only read text and files. Please describe your task in a message.")); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

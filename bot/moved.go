@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -9,7 +8,7 @@ import (
 // no longer refer to events of the old room.
 func adapter(to string) state.Adapter {
 	return state.Adapter{
-		Key:     func(event string) string { return task.KeyOf(to, event) },
+		Key:     func(event string) string { return state.KeyOf(to, event) },
 		Message: adapted,
 	}
 }

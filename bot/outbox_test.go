@@ -11,7 +11,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/queue"
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -24,7 +23,7 @@ func TestAnsweredBefore(t *testing.T) {
 		id := fmt.Sprint("$", i)
 		in.rows = append(in.rows, state.Event{Event: event.Event{Room: d.id, ID: id}, Status: state.Pending})
 		if end != "" {
-			in.echoes = append(in.echoes, event.Event{Room: d.id, ID: id + "-echo", Transaction: task.KeyOf(d.id, id) + end})
+			in.echoes = append(in.echoes, event.Event{Room: d.id, ID: id + "-echo", Transaction: state.KeyOf(d.id, id) + end})
 		}
 	}
 	in.echoes = append(in.echoes, event.Event{Room: d.id, ID: "$edit"}) // without a transaction

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/policy"
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
@@ -36,7 +35,7 @@ func (r *room) codeFor(user string) ([]state.Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create pairing code: %w", err)
 	}
-	return []state.Message{r.notice(state.KindPairing, task.Hash(r.id+"\x00"+code)+"-code", "I don't know you yet. Your pairing code is `"+code+"` (valid for one hour). "+
+	return []state.Message{r.notice(state.KindPairing, state.Hash(r.id+"\x00"+code)+"-code", "I don't know you yet. Your pairing code is `"+code+"` (valid for one hour). "+
 		"Ask one of my owners to send `!pair "+code+"` in their chat with me, then send your message again.")}, nil
 }
 
@@ -46,7 +45,7 @@ func (r *room) doInVain(ctx context.Context, row state.Event) error {
 	if r.bot.mayUse(r.id, row.Sender, false).Heard {
 		said = "In this room I only work for my owners."
 	}
-	txn := task.Hash(r.id+"\x00"+r.bot.now().UTC().Format(time.DateOnly)) + "-vain" // by our clock: a server may send any time
+	txn := state.Hash(r.id+"\x00"+r.bot.now().UTC().Format(time.DateOnly)) + "-vain" // by our clock: a server may send any time
 	return r.reply(ctx, []state.Message{r.answer(row, state.KindReply, txn, said)}, row.ID)
 }
 
@@ -72,7 +71,7 @@ func (r *room) doPair(ctx context.Context, row state.Event, code string) error {
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.notice(state.KindPairing, task.KeyOf(row.Room, row.ID)+"-paired", "You're paired. Send me a task.")
+	hello := other.notice(state.KindPairing, state.KeyOf(row.Room, row.ID)+"-paired", "You're paired. Send me a task.")
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}

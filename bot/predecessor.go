@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -79,7 +78,7 @@ func (r *room) isAhead(ctx context.Context) (bool, error) {
 		}
 		return true, err
 	}
-	txn := task.Hash(r.id+"\x00"+before) + "-ahead"
+	txn := state.Hash(r.id+"\x00"+before) + "-ahead"
 	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return true, err
 	}

@@ -123,7 +123,7 @@ func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessa
 	}
 	given := execution.Answer{Answer: strings.TrimSpace(reply.Answer)}
 	if reply.Key != "" {
-		given.Key = task.Hash(reply.Key)
+		given.Key = state.Hash(reply.Key)
 	}
 	t, err := b.room(rec.Room).resume(ctx, rec.Key, given, reply.Question)
 	if err != nil {

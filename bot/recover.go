@@ -38,7 +38,7 @@ func (r *room) attempt(ctx context.Context, eventID string, do func() error, giv
 // giveUpEvent tells the room that an event was not handled, and ends it.
 func (r *room) giveUpEvent(ctx context.Context, row state.Event) func(string) error {
 	return func(said string) error {
-		m := r.answer(row, state.KindReply, task.KeyOf(row.Room, row.ID)+"-p", "⚠️ "+said+" I could not handle this message.")
+		m := r.answer(row, state.KindReply, state.KeyOf(row.Room, row.ID)+"-p", "⚠️ "+said+" I could not handle this message.")
 		return r.reply(ctx, []state.Message{m}, row.ID)
 	}
 }

@@ -73,7 +73,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	}
 	var own []state.Task
 	for i := range tasks {
-		if task.AskerOf(tasks[i]) != row.Sender {
+		if tasks[i].Asker() != row.Sender {
 			continue
 		}
 		before, err := r.askedBefore(ctx, tasks[i], row)

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -87,7 +86,7 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 	for event, want := range map[string]string{"$1": "-queued-x", "$2": "-queued-x", "$3": "-queued-x -end", "$4": ""} {
 		var shown []string
 		for _, suffix := range []string{"-queued-x", "-end"} {
-			if m, err := d.bot.Journal.Messages.Get(t.Context(), task.KeyOf(d.id, event)+suffix); err == nil {
+			if m, err := d.bot.Journal.Messages.Get(t.Context(), state.KeyOf(d.id, event)+suffix); err == nil {
 				shown = append(shown, suffix)
 				if suffix == "-end" && !strings.Contains(m.Body, "⏹") {
 					t.Errorf("it ends with %s", m.Body)
@@ -98,7 +97,7 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", event, got, want)
 		}
 	}
-	final, _ := d.bot.Journal.Messages.Get(t.Context(), task.KeyOf(d.id, "$3")+"-f0")
+	final, _ := d.bot.Journal.Messages.Get(t.Context(), state.KeyOf(d.id, "$3")+"-f0")
 	rec, _ := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$3")
 	order, _ := d.bot.Journal.Events.Get(t.Context(), d.id, "$7")
 	if !strings.Contains(final.Body, "⏹ Stopped.") || rec.State != state.TaskAnswered || order.Status != state.Done {

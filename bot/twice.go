@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -26,6 +25,6 @@ func (b *Bot) sent(ctx context.Context, room, txn, id string) error {
 		return nil
 	}
 	return b.room(room).queue(ctx, state.Message{
-		Txn: task.Hash(room+"\x00"+id) + "-twice", Room: room, Kind: state.KindRedaction, Relation: state.Redaction, Target: id,
+		Txn: state.Hash(room+"\x00"+id) + "-twice", Room: room, Kind: state.KindRedaction, Relation: state.Redaction, Target: id,
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/queue"
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
@@ -175,7 +174,7 @@ func (b *Bot) checkKey(ctx context.Context, row state.Event, now time.Time, try 
 // tellMissingKey says, once per key, that a message cannot be decrypted yet.
 func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
 	key := keyOf(row.Event)
-	txn := task.Hash(key.Room+"\x00"+key.Session) + "-sealed"
+	txn := state.Hash(key.Room+"\x00"+key.Session) + "-sealed"
 	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
@@ -189,7 +188,7 @@ func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
 	if row.Encryption == event.Copy {
 		say = "🔒 " + copyText
 	}
-	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", say)); err != nil {
+	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, state.KeyOf(row.Room, row.ID)+"-u", say)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

@@ -9,7 +9,6 @@ import (
 	"matrix-tui/bot/keyring"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/proof"
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -30,7 +29,7 @@ func (b *Bot) warnUntrusted(row state.Event) {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
 		day := strconv.FormatInt(now.Unix()/int64(keyring.WarnPause/time.Second), 10) // the same after a restart
-		txn := task.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
+		txn := state.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
 		_, err := b.account.SendClear(ctx, b.room(row.Room).answer(row, state.KindUnreadable, txn, distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
 		if err != nil && b.ctx.Err() == nil {
 			b.keys.ForgetWarning(of)
@@ -67,7 +66,7 @@ func (r *room) tellUnverified(joined state.Event) {
 		defer cancel()
 		unverified, err := r.bot.account.Unverified(ctx, r.id)
 		if err == nil && unverified {
-			txn := task.KeyOf(joined.Room, joined.ID) + "-unverified"
+			txn := state.KeyOf(joined.Room, joined.ID) + "-unverified"
 			_, err = r.bot.account.SendClear(ctx, r.notice(state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
 		}
 		if err != nil && r.bot.ctx.Err() == nil {

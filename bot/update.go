@@ -55,7 +55,7 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) e
 
 // selfUpdate carries out an order from a room and shows the progress by editing the answer to it.
 func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) {
-	key, n := task.KeyOf(row.Room, row.ID), 0
+	key, n := state.KeyOf(row.Room, row.ID), 0
 	say := func(text string) {
 		n++
 		m := r.notice(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), "🔄 "+text)
@@ -180,5 +180,5 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	return r.queue(ctx, r.answer(asked, state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", res.Text(r.bot.snapshot())))
+	return r.queue(ctx, r.answer(asked, state.KindUpdate, state.KeyOf(asked.Room, asked.ID)+"-updated", res.Text(r.bot.snapshot())))
 }

@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"matrix-tui/bot/policy"
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/turn"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -28,7 +27,7 @@ type Orders struct {
 // meant picks the task that a user means by !stop without a reply: the running task, unless it is somebody else's and the
 // user has an open question; else the task of the user's newest question; else the only open one; else nil.
 func meant(all []turn.Open, user string) *turn.Open {
-	own := func(one turn.Open) bool { return task.AskerOf(one.Task) == user }
+	own := func(one turn.Open) bool { return one.Task.Asker() == user }
 	running := slices.IndexFunc(all, func(one turn.Open) bool { return one.Running })
 	mine := -1
 	for i, one := range all {

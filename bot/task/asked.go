@@ -123,7 +123,7 @@ func (q Question) closed(line, event string) []Message {
 }
 
 // ChoiceTxn returns the transaction ID of the edit that shows what a message answered.
-func ChoiceTxn(room, event string) string { return KeyOf(room, event) + "-choice" }
+func ChoiceTxn(room, event string) string { return state.KeyOf(room, event) + "-choice" }
 
 // choice returns the line with who answered what.
 func (q Question) choice(a execution.Answer) string {

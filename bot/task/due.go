@@ -62,7 +62,7 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 	notice := t.Voice().notice("⏳ " + why)
 	if noticed {
 		notice = t.Voice().closing(len(t.exec.Answers), "⏳ "+why, "")
-		notice.Txn += "-due-" + Hash(fmt.Sprint(rec.Run, rec.Due.Waited)) // of this wait
+		notice.Txn += "-due-" + state.Hash(fmt.Sprint(rec.Run, rec.Due.Waited)) // of this wait
 	}
 	rows := env.Room.Render(ctx, notice)
 	err = t.decide(ctx, func() error {

@@ -115,7 +115,7 @@ func (i *filesIn) copyIn(ctx context.Context) error {
 		if copied.Missing == "" {
 			continue
 		}
-		m := i.t.Voice().bare(state.KindFileNote, "-i"+Hash(event), copied.Missing)
+		m := i.t.Voice().bare(state.KindFileNote, "-i"+state.Hash(event), copied.Missing)
 		if room == env.ID {
 			m.Relation, m.Target = state.Reply, event
 		}

@@ -17,7 +17,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	text, later := spoken(t)
 	in := workspace.Input{
-		Task: text, Asker: env.NameOf(AskerOf(*rec)), Lost: rec.Lost, Persona: a.who, Quote: a.quoted,
+		Task: text, Asker: env.NameOf(rec.Asker()), Lost: rec.Lost, Persona: a.who, Quote: a.quoted,
 		Interrupted: rec.Interrupted, Paused: rec.Due.Begun, Overflow: rec.Overflow && !rec.Resume, Refused: rec.Refused && !rec.Resume,
 		Instruction: agent.Instruction, Answers: exchanges(t), Resumed: rec.Resume && len(t.exec.Answers)+len(later) > 0,
 	}

@@ -60,7 +60,7 @@ func link(ctx context.Context, t *Task, txn string) string {
 	if err != nil || sent.Event == "" {
 		return ""
 	}
-	return t.env.Room.Link(sent.Room, sent.Event, AskerOf(t.rec))
+	return t.env.Room.Link(sent.Room, sent.Event, t.rec.Asker())
 }
 
 // ask makes the task wait for an answer. If that is impossible, it returns an outcome
@@ -104,7 +104,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, sho
 	}
 	if out.Ended == agent.NeedsApproval {
 		question, about = approvalQuestion(*out.Held), "the task needs it"
-		if asker := AskerOf(*rec); asker != "" {
+		if asker := rec.Asker(); asker != "" {
 			about = env.NameOf(asker) + "'s task needs it"
 		}
 	}

@@ -2,8 +2,6 @@ package task
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -25,7 +23,7 @@ func ExecutionID(room, event string) string {
 
 // New completes the record of a task. row is its event, or a substitute for a task from HTTP.
 func New(rec state.Task, row state.Event) (state.Task, error) {
-	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
+	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = state.KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
 	rec.State = state.TaskQueued
 	e, err := execution.New(execution.Spec{ID: rec.Execution, Transcript: inputOf(rec), Commands: rec.Commands}, time.Now())
 	if err != nil {
@@ -92,17 +90,6 @@ func (t *Task) Row() state.Task {
 	return rec
 }
 
-// AskerOf returns the user ID of the requester, or "" for a task from HTTP.
-func AskerOf(rec state.Task) string {
-	if rec.Source == state.FromHTTP {
-		return ""
-	}
-	return rec.Requester
-}
-
-// Moved reports whether the task was requested in a predecessor of this room.
-func (t *Task) Moved() bool { return t.rec.Home != t.rec.Room }
-
 // plan prepares the record for the next attempt, depending on how the last one ended.
 func (t *Task) plan(last agent.Ended) {
 	now := time.Now().UTC()
@@ -139,13 +126,3 @@ func (t *Task) plan(last agent.Ended) {
 		}
 	}
 }
-
-// Hash returns a short name for a string: 20 hexadecimal digits.
-func Hash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:10])
-}
-
-// KeyOf returns the key of an event's task, which names its runs and messages. It is
-// always the same for an event.
-func KeyOf(room, event string) string { return Hash(room + "\x00" + event) }

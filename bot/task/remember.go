@@ -43,13 +43,13 @@ func (a *attempt) recall(ctx context.Context) {
 		session = t.rec.Session
 	}
 	env := t.env
-	a.known = env.Recall.Find(ctx, env.ID, env.NameOf(AskerOf(t.rec)), session, a.query(), env.rules().MemoryFrom...)
+	a.known = env.Recall.Find(ctx, env.ID, env.NameOf(t.rec.Asker()), session, a.query(), env.rules().MemoryFrom...)
 }
 
 // speak tells the memory what the person of the task has written: only that can become a note.
 func (a *attempt) speak() {
 	rec, env := &a.task.rec, a.task.env
-	asker := AskerOf(*rec)
+	asker := rec.Asker()
 	speech := recall.Speech{Task: rec.Key, By: env.NameOf(asker)}
 	add := func(event, by, text string, file bool) {
 		if file {
@@ -122,7 +122,7 @@ func (s settlement) learn(ctx context.Context) {
 func observed(t *Task) recall.Task {
 	rec, e, zone := &t.rec, t.exec, t.env.rules().Zone // the agent and people name days by it
 	out := recall.Task{
-		Room: t.env.ID, ID: rec.Execution, Event: rec.Event, By: t.env.NameOf(AskerOf(*rec)), Session: rec.Session,
+		Room: t.env.ID, ID: rec.Execution, Event: rec.Event, By: t.env.NameOf(rec.Asker()), Session: rec.Session,
 		Began: e.CreatedAt.In(zone), Ended: e.UpdatedAt.In(zone), Success: e.State == execution.Done, Result: rec.Result,
 	}
 	out.Said = append(out.Said, recall.Said{Event: rec.Event, By: out.By, Text: t.text})
@@ -154,7 +154,7 @@ func editsOf(ctx context.Context, t *Task) (edits []recall.Edit, err error) {
 			edits = append(edits, recall.Edit{Event: event, By: t.env.NameOf(by), Text: withFile(now)})
 		}
 	}
-	add(t.rec.Event, AskerOf(t.rec), func(words string) string {
+	add(t.rec.Event, t.rec.Asker(), func(words string) string {
 		if came, _, _ := strings.Cut(t.text, "\n"); t.rec.HasFile {
 			return came + "\n" + words // see WithFile
 		}

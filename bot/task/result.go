@@ -17,7 +17,7 @@ func (e ending) text() string {
 	switch {
 	case e.out.Ended == agent.Stopped && e.t.rec.StopBy != "":
 		rec, other := e.t.rec, ""
-		if rec.StopBy != AskerOf(rec) {
+		if rec.StopBy != rec.Asker() {
 			other = e.t.env.NameOf(rec.StopBy)
 		}
 		return stoppedText(other, waited || rec.Container != "" || rec.Approved != nil || len(e.t.exec.Answers) > 0 || rec.Attempt > 1)
@@ -80,7 +80,7 @@ func finalText(out agent.Outcome) string {
 // link returns a link to the task if the result cannot reply to it.
 func (e ending) link() string {
 	rec, env := &e.t.rec, e.t.env
-	if !e.t.Moved() || rec.Source == state.FromHTTP {
+	if !e.t.rec.Moved() || rec.Source == state.FromHTTP {
 		return ""
 	}
 	if to := env.Room.Link(rec.Home, rec.Event, rec.Requester); to != "" {

@@ -114,7 +114,7 @@ func wordless(rec *state.Task) bool {
 
 // awaitWords waits while the sender of a file without words types them. They join the task, and end the wait as ctx.
 func (t *Task) awaitWords(ctx context.Context) {
-	asker := AskerOf(t.rec)
+	asker := t.rec.Asker()
 	for until := time.Now().Add(WordsTime); t.env.Debounce > 0 && wordless(&t.rec) && t.env.Room.Types(asker) && time.Now().Before(until); {
 		if retry.Sleep(ctx, 100*time.Millisecond) != nil {
 			return
@@ -144,5 +144,5 @@ func joins(rec *state.Task, silent bool, row state.Event, newest time.Time, debo
 		debounce = max(debounce, WordsTime)
 	}
 	gap := row.Time.Sub(newest)
-	return !rec.Compact && rec.StopBy == "" && AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
+	return !rec.Compact && rec.StopBy == "" && rec.Asker() == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
 }

@@ -80,7 +80,7 @@ func (v Voice) long(name, text string, loud bool) Message {
 	m := v.reply(0, text)
 	m.Notice, m.Long = !loud, &Long{Name: name, Before: v.reminder()}
 	if loud {
-		m.Mention = AskerOf(v.t.rec)
+		m.Mention = v.t.rec.Asker()
 	}
 	return m
 }
@@ -90,11 +90,11 @@ const maxReminder = 200
 
 // reminder returns a quote of the task if messages in this room cannot reply to it.
 func (v Voice) reminder() string {
-	if !v.t.Moved() {
+	if !v.t.rec.Moved() {
 		return ""
 	}
 	about := text.Cut(strings.Join(strings.Fields(v.t.text), " "), maxReminder)
-	if asker := AskerOf(v.t.rec); asker != "" {
+	if asker := v.t.rec.Asker(); asker != "" {
 		about = v.t.env.NameOf(asker) + ": " + about
 	}
 	return "> " + about + "\n\n"
@@ -158,7 +158,7 @@ func (v Voice) lost() Message {
 	if names = strings.TrimSpace(names); names != "" {
 		names = " " + text.Code(text.Cut(names, maxAround))
 	}
-	return v.bare(state.KindReply, "-packages-"+Hash(v.t.rec.Restored), "📦 The sandbox is a new one. These packages were installed in the old one and could not be reinstalled:"+names+notes)
+	return v.bare(state.KindReply, "-packages-"+state.Hash(v.t.rec.Restored), "📦 The sandbox is a new one. These packages were installed in the old one and could not be reinstalled:"+names+notes)
 }
 
 // Queued returns the reaction for a queued task.
@@ -166,7 +166,7 @@ func (v Voice) Queued() Message { return v.react("-queued", queuedKey) }
 
 // started returns the reactions for a task that is no longer queued but running.
 func (v Voice) started() []Message {
-	if v.t.rec.Source == state.FromHTTP || v.t.Moved() {
+	if v.t.rec.Source == state.FromHTTP || v.t.rec.Moved() {
 		return nil
 	}
 	return []Message{v.react("-eyes", eyesKey), v.redact("-queued")}
@@ -174,7 +174,7 @@ func (v Voice) started() []Message {
 
 // Unqueued returns the reactions for a task that was stopped or withdrawn, if it is still queued and so will not run.
 func (v Voice) Unqueued() []Message {
-	if rec := &v.t.rec; rec.State != state.TaskQueued || rec.Source == state.FromHTTP || v.t.Moved() {
+	if rec := &v.t.rec; rec.State != state.TaskQueued || rec.Source == state.FromHTTP || v.t.rec.Moved() {
 		return nil
 	}
 	out := []Message{v.redact("-queued")}
@@ -186,7 +186,7 @@ func (v Voice) Unqueued() []Message {
 
 // ended returns the reactions for the end of a task. It may still have been queued.
 func (v Voice) ended(how agent.Ended) []Message {
-	if v.t.rec.Source == state.FromHTTP || v.t.Moved() {
+	if v.t.rec.Source == state.FromHTTP || v.t.rec.Moved() {
 		return nil
 	}
 	key := failedKey

@@ -24,7 +24,7 @@ func (q Question) due() time.Time {
 // schedule makes the bot call [Env.Look] at a time.
 func (q Question) schedule(due time.Time) {
 	rec := &q.t.rec
-	q.t.env.Waits.Set(rec.Key, Wait{q.t.env.ID, AskerOf(*rec), rec.Thread, due, q.t.exec.QuestionEvent != ""})
+	q.t.env.Waits.Set(rec.Key, Wait{q.t.env.ID, rec.Asker(), rec.Thread, due, q.t.exec.QuestionEvent != ""})
 }
 
 // Restore makes a task wait again after a restart. It reports whether the caller must
@@ -129,7 +129,7 @@ func (q Question) remind(ctx context.Context) error {
 	}
 	m := t.Voice().reply(len(t.exec.Answers), "⏰ "+q.again()+"\n\n"+how+q.Until()+".")
 	m = t.Voice().to(m, "", cmp.Or(asked.Txn, txn), "")
-	m.Kind, m.Txn, m.Mention = state.KindReminder, txn+"-w", AskerOf(t.rec)
+	m.Kind, m.Txn, m.Mention = state.KindReminder, txn+"-w", t.rec.Asker()
 	return t.env.Room.Queue(ctx, m)
 }
 
