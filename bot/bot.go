@@ -61,9 +61,8 @@ type Bot struct {
 	pairing *policy.Pairing
 	count   *metrics.Counters
 
-	receipts  presence.Receipts
-	watch     *alert.Watch
-	unalerted matrix.Refusals // what refuses alerts, by room; used by watch.Look only
+	receipts presence.Receipts
+	watch    *alert.Watch
 
 	updating  atomic.Value  // string: event ID of the order whose update this process has started
 	answered  time.Duration // how long the homeserver took to answer the first sync; of the goroutine that syncs
@@ -102,7 +101,6 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.work.Log = cfg.Log
 	b.roster = &roster.Roster{Log: cfg.Log}
 	b.tasks = b.deps()
-	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) }, Direct: func() []string { return b.roster.Direct.Rooms(b.Owners) }, Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest, Log: cfg.Log}
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
 		StateDir: cfg.StateDir, Version: cfg.Version, Devices: cfg.Devices, Owner: b.isOwner, KeyArrived: b.keyArrived, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
@@ -114,6 +112,11 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.roster.Account = b.account
 	b.profile.Account, b.profile.Group, b.profile.Log = b.account, &b.work, cfg.Log
 	b.receipts.Account, b.receipts.Group, b.receipts.Log = b.account, &b.work, cfg.Log
+	b.watch = alert.New(alert.Config{
+		StateDir: cfg.StateDir, Room: cfg.AlertRoom, Owners: cfg.Owners, Account: b.account, Roster: b.roster, Log: cfg.Log,
+		Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) },
+		Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest,
+	})
 	b.timeline = timeline.New(parts.Journal, b.account)
 	return b, nil
 }
@@ -187,17 +190,17 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	}
 	b.startStopped(ctx, stopped)
 	b.work.Start(func() { b.profile.Set(ctx) })
-	b.work.Spawn(func() { b.clock.Watch(ctx, b.Journal, b.account.Now, b.note, b.log) })
+	b.work.Spawn(func() { b.clock.Watch(ctx, b.Journal, b.account.Now, b.watch.Note, b.log) })
 	b.work.Spawn(func() { b.purge(ctx) })
 	b.work.Spawn(func() { b.keepSnapshots(ctx) })
 	b.work.Spawn(func() { b.watchWaits(ctx) })
 	b.work.Spawn(func() { b.watchKeys(ctx) })
 	b.work.Spawn(func() { b.account.KeepSigned(ctx) })
-	b.work.Spawn(func() { b.watchHost(ctx) })
+	b.work.Spawn(func() { b.watch.Run(ctx) })
 	b.work.Spawn(func() { presence.WatchAddress(ctx, b.account, b.Gateway, b.log) })
 	b.work.Spawn(func() { b.tasks.Keeper.Watch(ctx) })
 	b.work.Spawn(func() { b.trimMemory(ctx) })
-	b.work.Spawn(func() { b.Models.Watch(ctx, b.modelSettings, b.note) })
+	b.work.Spawn(func() { b.Models.Watch(ctx, b.modelSettings, b.watch.Note) })
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.answered).Msg("ready")
 	return b.follow(ctx)
 }

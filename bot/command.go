@@ -113,3 +113,21 @@ func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
 func (r *room) doSteer(ctx context.Context, row state.Event, text string) error {
 	return r.stop.Steer(ctx, row, text)
 }
+
+// doAlerts runs !alerts: alerts go to this room, or are turned off.
+func (r *room) doAlerts(ctx context.Context, row state.Event, text string) error {
+	room, where := "", ""
+	switch text {
+	case "here":
+		room, where = r.id, "I will tell you here when disk space, memory or the model's quota runs low. "
+	case "off":
+		where = "Alerts are off. Send `!alerts here` in a room to get alerts about disk, memory and the model's quota there. "
+	default:
+		return r.tell(ctx, row, "`!alerts here` sends alerts about the host to this room, `!alerts off` turns them off.")
+	}
+	defer r.bot.watch.Wake()
+	if err := r.bot.watch.Tell(room); err != nil {
+		return err
+	}
+	return r.tell(ctx, row, where+r.bot.watch.Standing(ctx))
+}

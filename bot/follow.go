@@ -122,7 +122,7 @@ func (r *room) tellPlain(ctx context.Context, tombstone state.Event) error {
 	if _, err := r.bot.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	r.bot.note("⚠️ Room " + text.Code(r.id) + " is encrypted, and was replaced by " + text.Code(tombstone.Body.Successor) + ", which is not. I stay in the old one.")
+	r.bot.watch.Note("⚠️ Room " + text.Code(r.id) + " is encrypted, and was replaced by " + text.Code(tombstone.Body.Successor) + ", which is not. I stay in the old one.")
 	return r.queue(ctx, r.notice(state.KindUpgrade, txn, "⚠️ This room was replaced by one that is not encrypted, so I stay here. Replace it with an encrypted one, and I will bring the workspace and the history along."))
 }
 
@@ -130,7 +130,7 @@ func (r *room) tellPlain(ctx context.Context, tombstone state.Event) error {
 func (r *room) giveOn(successor string) error {
 	inherited, err := r.bot.policy.Inherit(r.id, successor)
 	if inherited {
-		r.bot.note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
+		r.bot.watch.Note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
 	}
 	return err
 }
@@ -212,7 +212,7 @@ func (r *room) tellStaying(successor string, why error) {
 	if told {
 		return
 	}
-	r.bot.note("⚠️ Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) +
+	r.bot.watch.Note("⚠️ Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) +
 		", but its policy cannot move along, so I stay in the old room: " + sentence.Text(why) +
 		" Fix policy.yaml, or add an entry for the new room by hand; I keep trying.")
 }
@@ -240,7 +240,7 @@ func (r *room) tellUninvited(ctx context.Context, tombstone state.Event) error {
 	r.uninvited = time.Now()
 	r.mu.Unlock()
 	if !quiet {
-		r.bot.note("⚠️ Room " + text.Code(r.id) + " was upgraded to " + text.Code(tombstone.Body.Successor) +
+		r.bot.watch.Note("⚠️ Room " + text.Code(r.id) + " was upgraded to " + text.Code(tombstone.Body.Successor) +
 			", but I am not allowed into that room. I stay in the old one until somebody invites me.")
 	}
 	return nil

@@ -54,9 +54,9 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 			batch.Left = append(batch.Left, name)
 		}
 	}
-	in := slices.Collect(maps.Keys(batch.Joined))
-	if last != "" || len(batch.Left) > 0 {
-		if in, err = b.account.Rooms(ctx); err != nil {
+	if len(batch.Left) > 0 {
+		in, err := b.account.Rooms(ctx)
+		if err != nil {
 			return fmt.Errorf("list joined rooms: %w", err)
 		}
 		batch.Left = slices.DeleteFunc(batch.Left, func(name string) bool { return slices.Contains(in, name) })
@@ -64,6 +64,7 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 	if last == "" {
 		return nil // it is the first one
 	}
-	return b.tellOwners(ctx, last, in, "⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. "+
+	b.watch.Note("⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. " +
 		"I have read every room again, back to the last message I know: nothing is done twice. What the homeserver itself has lost is gone.")
+	return nil
 }

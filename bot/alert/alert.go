@@ -1,5 +1,5 @@
 // Package alert watches what the host can run short of: disk, memory, the model's quota. It decides what to tell the
-// owners and when. It never sends anything itself, and never changes the host.
+// owners and when, and tells them without the journal. It never changes the host.
 package alert
 
 import (
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/text"
 )
 
@@ -44,7 +45,7 @@ type reading struct {
 }
 
 // diskReading reads what is left on a disk. Below reserve, no task starts.
-func diskReading(kind alertKind, what, path string, free Space, reserve uint64) reading {
+func diskReading(kind alertKind, what, path string, free capacity.Space, reserve uint64) reading {
 	least := max(lowDisk, reserve)
 	few := free.Files < free.LeastFiles
 	r := reading{

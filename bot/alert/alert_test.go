@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/capacity"
+	"matrix-tui/bot/roster"
 )
 
 func TestAlertsDecide(t *testing.T) {
@@ -34,7 +37,7 @@ func TestAlertsDecide(t *testing.T) {
 		{2*alertPause + 3*time.Minute, lowDisk * 3 / 2, false, true}, // over
 		{-time.Hour, 1, true, false},                                 // the clock was set back: rather twice than never
 	} {
-		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", Space{Bytes: step.free}, 0), quotaReading(0, 0)})
+		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", capacity.Space{Bytes: step.free}, 0), quotaReading(0, 0)})
 		if (len(short) == 1) != step.short || (len(over) == 1) != step.over {
 			t.Errorf("after %s, %d free: short %v, over %v", step.after, step.free, short, over)
 		}
@@ -60,7 +63,7 @@ func TestReadings(t *testing.T) {
 		{quotaReading(lowQuota-1, longQuota), false, false, "exhausted (the last 2)"},
 		{quotaReading(lowQuota, 0), true, false, "(the last 3)"},
 		{quotaReading(1, longQuota+1), true, false, "(the last 1)"},
-		{diskReading(alertStorage, "the containers", "/var/`x`", Space{}, 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 B free"},
+		{diskReading(alertStorage, "the containers", "/var/`x`", capacity.Space{}, 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 B free"},
 	} {
 		if c.r.low != c.low || c.r.well != c.well || !strings.Contains(c.r.now, c.says) {
 			t.Errorf("%+v, want low %v, well %v, %q", c.r, c.low, c.well, c.says)
@@ -75,25 +78,18 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-func TestMemInfo(t *testing.T) {
-	for text, want := range map[string]uint64{
-		"MemTotal:  8 kB\nMemAvailable:   1024 kB\n": 1 << 20,
-		"MemTotal:  8 kB\n":                          0,
-		"MemAvailable:\n":                            0,
-		"MemAvailable: many kB\n":                    0,
-	} {
-		got, ok := MemInfo([]byte(text), "MemAvailable")
-		if got != want || ok != (want > 0) {
-			t.Errorf("%q: %d, %v", text, got, ok)
-		}
-	}
+func newWatch(dir string, refused int) *Watch {
+	return New(Config{
+		StateDir: dir, Owners: []string{"@ann:here"}, Roster: &roster.Roster{}, Log: zerolog.Nop(),
+		Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() (int, time.Duration) { return refused, 0 },
+	})
 }
 
 // A note is kept until there is a room that takes it, also over a restart.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *Watch {
-		return &Watch{StateDir: dir, Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() (int, time.Duration) { return 0, 0 }, Log: zerolog.Nop()}
+		return newWatch(dir, 0)
 	}
 	var sent []string
 	taken := false
@@ -107,16 +103,16 @@ func TestNotes(t *testing.T) {
 	w := open()
 	w.Note("first")
 	w.Note("first")
-	w.Look(t.Context(), send)
+	w.look(t.Context(), send)
 	if w = open(); w.Tell("!a") != nil {
 		t.Fatal("cannot set the room")
 	}
 	w.Note("second")
-	w.Look(t.Context(), send)
+	w.look(t.Context(), send)
 	taken = true
-	w.Look(t.Context(), send)
-	w.Look(t.Context(), send)
-	open().Look(t.Context(), send)
+	w.look(t.Context(), send)
+	w.look(t.Context(), send)
+	open().look(t.Context(), send)
 	if diff := cmp.Diff([]string{"first\n\nsecond", "first\n\nsecond"}, sent); diff != "" {
 		t.Error(diff)
 	}
@@ -125,11 +121,11 @@ func TestNotes(t *testing.T) {
 	if err := w.Tell("!left"); err != nil {
 		t.Fatal(err)
 	}
-	w.Direct = func() []string { return []string{"!gone", "!direct"} }
+	w.Roster.Direct.Take(map[string][]string{"@ann:here": {"!gone", "!direct"}})
 	w.Note("third")
 	var rooms []string
 	for range 2 {
-		w.Look(t.Context(), func(room, text string, _ bool) (bool, bool) {
+		w.look(t.Context(), func(room, text string, _ bool) (bool, bool) {
 			rooms = append(rooms, room+" "+text)
 			return room == "!direct", room != "!direct"
 		})
@@ -150,13 +146,13 @@ func TestNotes(t *testing.T) {
 // not told of what is only low, nor if alerts are off.
 func TestReserveWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
-	w := &Watch{StateDir: dir, Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() (int, time.Duration) { return 9, 0 }, Log: zerolog.Nop()}
+	w := newWatch(dir, 9)
 	var told []string
 	taking := ""
 	look := func(what string, want ...string) {
 		t.Helper()
 		told = nil
-		w.Look(t.Context(), func(room, text string, short bool) (bool, bool) {
+		w.look(t.Context(), func(room, text string, short bool) (bool, bool) {
 			before, _, _ := strings.Cut(text, ":")
 			told = append(told, room+" "+before)
 			if short != strings.HasPrefix(before, "⚠️") || strings.Contains(text, "quota") != (what == "the room refuses it") {
@@ -170,14 +166,14 @@ func TestReserveWithoutRoom(t *testing.T) {
 	}
 	w.Reserve = 1 << 60
 	look("nobody is there")
-	w.Direct = func() []string { return []string{"!gone", "!direct"} }
+	w.Roster.Direct.Take(map[string][]string{"@ann:here": {"!gone", "!direct"}})
 	look("nobody gets it", "!gone ⚠️ Running short", "!direct ⚠️ Running short")
 	taking = "!direct"
 	look("again", "!gone ⚠️ Running short", "!direct ⚠️ Running short")
 	look("once is enough")
 	w.kept.Told[alertState] = toldAlert{At: time.Now(), Open: true}
 	w.Reserve = 0
-	if free, err := FreeSpace(dir); err == nil && free.Bytes > 2*lowDisk {
+	if free, err := capacity.FreeSpace(dir); err == nil && free.Bytes > 2*lowDisk {
 		look("over", "!gone ✅ Back to normal", "!direct ✅ Back to normal")
 	}
 	w.Reserve = 1 << 60
@@ -189,7 +185,7 @@ func TestReserveWithoutRoom(t *testing.T) {
 	if err := w.Tell("!here"); err != nil {
 		t.Fatal(err)
 	}
-	w.Direct = func() []string { return []string{"!direct"} }
+	w.Roster.Direct.Take(map[string][]string{"@ann:here": {"!direct"}})
 	look("the room refuses it", "!here ⚠️ Running short", "!direct ⚠️ Running short")
 }
 
@@ -208,7 +204,7 @@ func TestReserve(t *testing.T) {
 		{7 * lowDisk, 5 * lowDisk, false, false, ""},
 		{8 * lowDisk, 5 * lowDisk, false, true, ""},
 	} {
-		got := diskReading(alertState, "x", "/x", Space{Bytes: c.free}, c.reserve)
+		got := diskReading(alertState, "x", "/x", capacity.Space{Bytes: c.free}, c.reserve)
 		if got.low != c.low || got.well != c.well || !strings.Contains(got.mend, c.mend) {
 			t.Errorf("%d free, reserve %d: %+v", c.free, c.reserve, got)
 		}
@@ -223,7 +219,7 @@ func TestShortOfBoth(t *testing.T) {
 		now  string
 		both bool
 	}{{2 * lowDisk, "2 GB free, but only 3 more files", false}, {lowDisk, "1 GB free, and only 3 more files", true}} {
-		got := diskReading(alertState, "x", "/x", Space{Bytes: c.free, Files: 3, LeastFiles: 10}, 2*lowDisk)
+		got := diskReading(alertState, "x", "/x", capacity.Space{Bytes: c.free, Files: 3, LeastFiles: 10}, 2*lowDisk)
 		if !got.stops || !strings.Contains(got.now, c.now) || !strings.Contains(got.mend, few) || strings.Contains(got.mend, bytes) != c.both {
 			t.Errorf("%d free: %+v", c.free, got)
 		}
@@ -233,8 +229,8 @@ func TestShortOfBoth(t *testing.T) {
 // The rooms' space is counted only if a disk is short.
 func TestLargest(t *testing.T) {
 	counted := 0
-	w := &Watch{Largest: func(context.Context) (string, error) { counted++; return "The rooms.", nil }}
-	memory, disk := memoryReading(0), diskReading(alertState, "x", "/x", Space{}, 0)
+	w := New(Config{Largest: func(context.Context) (string, error) { counted++; return "The rooms.", nil }})
+	memory, disk := memoryReading(0), diskReading(alertState, "x", "/x", capacity.Space{}, 0)
 	if got := w.largest(t.Context(), []reading{memory}); got != "" || counted != 0 {
 		t.Errorf("memory is short: %q, counted %d times", got, counted)
 	}

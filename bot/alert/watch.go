@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,38 +16,75 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/roster"
 )
 
 const (
+	watchEvery  = time.Minute
 	readTime    = 20 * time.Second // of one check of the host
 	largestTime = 20 * time.Second // of counting the rooms' files
 )
 
-// Watch checks the host, and keeps in alerts.json where alerts go.
-type Watch struct {
+// Config is what a [Watch] needs.
+type Config struct {
 	StateDir string
 	Room     string // where alerts go unless somebody changes it; "" for nowhere
+	Owners   []string
+	Account  *matrix.Account
+	Roster   *roster.Roster // the owners' direct chats get notes and what stops every task if no room is set
 	Storage  func(context.Context) (path string, err error)
-	Direct   func() []string                                // the owners' direct chats, for notes and what stops every task if no room is set; nil for none
 	Reserve  uint64                                         // free bytes of disk without which no task starts
 	Largest  func(context.Context) (said string, err error) // which rooms take the most space; nil for unknown
 	Limited  func() (int, time.Duration)                    // how many consecutive requests the model's server has refused, and how long it will
 	Log      zerolog.Logger
-
-	mu   sync.Mutex // locked for a whole Look, so that nothing is reported twice
-	kept *alerts    // nil before the first use
 }
 
-// Look sends the notes, checks the host, and sends what is new to a room; short reports whether anything is low, or this
+// Watch checks the host, and keeps in alerts.json where alerts go.
+type Watch struct {
+	Config
+	wake chan struct{}
+
+	mu      sync.Mutex      // locked for a whole look, so that nothing is reported twice
+	kept    *alerts         // nil before the first use
+	refused matrix.Refusals // by room
+}
+
+// New returns a watch, which does nothing before [Watch.Run].
+func New(c Config) *Watch { return &Watch{Config: c, wake: make(chan struct{}, 1)} }
+
+// Run checks the host once a minute, and when Wake is called, until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
+	for again := time.NewTicker(watchEvery); ; {
+		w.look(ctx, func(room, text string, short bool) (taken, refused bool) { return w.send(ctx, room, text, short) })
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		case <-w.wake:
+		}
+	}
+}
+
+// Wake lets Run check the host now.
+func (w *Watch) Wake() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // it will anyway
+	}
+}
+
+// look sends the notes, checks the host, and sends what is new to a room; short reports whether anything is low, or this
 // is a note. Without a room, the owners' direct chats are told of what stops every task, and of nothing else. If send
-// fails, the next Look tries again, unless the room refuses what is sent to it.
-func (w *Watch) Look(ctx context.Context, send func(room, text string, short bool) (taken, refused bool)) {
+// fails, the next look tries again, unless the room refuses what is sent to it.
+func (w *Watch) look(ctx context.Context, send func(room, text string, short bool) (taken, refused bool)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sendNotes(send)
 	a := w.load()
-	room, direct := w.room(a), w.direct()
+	room, direct := w.room(a), w.Roster.Direct.Rooms(w.Owners)
 	if a.Off || room == "" && len(direct) == 0 {
 		return
 	}
@@ -88,14 +123,6 @@ func deliver(room string, direct []string, said string, short bool, send func(ro
 	return taken, refused
 }
 
-// direct returns the owners' direct chats.
-func (w *Watch) direct() []string {
-	if w.Direct == nil {
-		return nil
-	}
-	return w.Direct()
-}
-
 // largest says which rooms take the most space, if a disk is short. Only then it is worth the time it takes.
 func (w *Watch) largest(ctx context.Context, short []reading) string {
 	if w.Largest == nil || !slices.ContainsFunc(short, func(r reading) bool { return r.disk }) {
@@ -120,7 +147,7 @@ func (w *Watch) sendNotes(send func(room, text string, short bool) (taken, refus
 	if len(a.Notes) == 0 || a.Off {
 		return
 	}
-	if taken, _ := deliver(w.room(a), w.direct(), strings.Join(a.Notes, "\n\n"), true, send); !taken {
+	if taken, _ := deliver(w.room(a), w.Roster.Direct.Rooms(w.Owners), strings.Join(a.Notes, "\n\n"), true, send); !taken {
 		return
 	}
 	next := *a
@@ -130,8 +157,10 @@ func (w *Watch) sendNotes(send func(room, text string, short bool) (taken, refus
 	}
 }
 
-// Note keeps a text for the owners until it is sent, also over a restart.
+// Note tells the owners something, in the room for alerts or else in their direct chats. It is kept until somebody has it,
+// also over a restart.
 func (w *Watch) Note(text string) {
+	defer w.Wake()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.keep(w.load().note(text)); err != nil {
@@ -146,14 +175,6 @@ func (w *Watch) Tell(room string) error {
 	next := *w.load()
 	next.Room, next.Off = room, room == ""
 	return w.keep(next)
-}
-
-// Where returns the room for alerts; on is false if somebody has turned them off.
-func (w *Watch) Where() (room string, on bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	a := w.load()
-	return w.room(a), !a.Off
 }
 
 // Standing describes the state of the host in one sentence.
@@ -172,35 +193,21 @@ func (w *Watch) room(a *alerts) string {
 
 // read measures the resources, and leaves out what cannot be measured.
 func (w *Watch) read(ctx context.Context) (readings []reading) {
-	free, err := FreeSpace(w.StateDir)
+	free, err := capacity.FreeSpace(w.StateDir)
 	if err == nil {
 		readings = append(readings, diskReading(alertState, "my state", w.StateDir, free, w.Reserve))
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	if path, err := w.Storage(ctx); err == nil {
-		if storage, err := FreeSpace(path); err == nil && storage.Device != free.Device {
+		if storage, err := capacity.FreeSpace(path); err == nil && storage.Device != free.Device {
 			readings = append(readings, diskReading(alertStorage, "the containers", path, storage, w.Reserve))
 		}
 	}
-	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
-		if available, ok := MemInfo(data, "MemAvailable"); ok {
-			readings = append(readings, memoryReading(available))
-		}
+	if available := capacity.Free(); available > 0 {
+		readings = append(readings, memoryReading(available))
 	}
 	return append(readings, quotaReading(w.Limited()))
-}
-
-// MemInfo reads a line of /proc/meminfo, such as MemAvailable, in bytes.
-func MemInfo(meminfo []byte, name string) (bytesOf uint64, ok bool) {
-	for line := range bytes.Lines(meminfo) {
-		fields := bytes.Fields(line)
-		if len(fields) >= 2 && string(fields[0]) == name+":" {
-			kb, err := strconv.ParseUint(string(fields[1]), 10, 50)
-			return kb << 10, err == nil
-		}
-	}
-	return 0, false
 }
 
 func (w *Watch) file() string { return filepath.Join(w.StateDir, "alerts.json") }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 
-	"matrix-tui/bot/alert"
 	"matrix-tui/sandbox"
 )
 
@@ -69,8 +68,20 @@ func memInfo(name string) uint64 {
 	if err != nil {
 		return 0
 	}
-	n, _ := alert.MemInfo(data, name)
+	n, _ := MemInfo(data, name)
 	return n
+}
+
+// MemInfo reads a line of /proc/meminfo, such as MemAvailable, in bytes.
+func MemInfo(meminfo []byte, name string) (bytesOf uint64, ok bool) {
+	for line := range bytes.Lines(meminfo) {
+		fields := bytes.Fields(line)
+		if len(fields) >= 2 && string(fields[0]) == name+":" {
+			kb, err := strconv.ParseUint(string(fields[1]), 10, 50)
+			return kb << 10, err == nil
+		}
+	}
+	return 0, false
 }
 
 // Default returns how many containers may run on this host unless a setting says so.

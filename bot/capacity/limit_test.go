@@ -9,3 +9,17 @@ func TestWarmFor(t *testing.T) {
 		}
 	}
 }
+
+func TestMemInfo(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"MemTotal:  8 kB\nMemAvailable:   1024 kB\n": 1 << 20,
+		"MemTotal:  8 kB\n":                          0,
+		"MemAvailable:\n":                            0,
+		"MemAvailable: many kB\n":                    0,
+	} {
+		got, ok := MemInfo([]byte(text), "MemAvailable")
+		if got != want || ok != (want > 0) {
+			t.Errorf("%q: %d, %v", text, got, ok)
+		}
+	}
+}

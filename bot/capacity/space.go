@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/alert"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -33,7 +32,7 @@ func (k *Keeper) Low(ctx context.Context) bool {
 
 func anyLow(reserve uint64, paths ...string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool {
-		free, err := alert.FreeSpace(path)
+		free, err := FreeSpace(path)
 		return err == nil && free.Low(reserve)
 	})
 }

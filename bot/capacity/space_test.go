@@ -5,13 +5,12 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot/alert"
 	"matrix-tui/state"
 )
 
 func TestLow(t *testing.T) {
 	dir := t.TempDir()
-	free, err := alert.FreeSpace(dir)
+	free, err := FreeSpace(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"matrix-tui/bot/alert"
 	"matrix-tui/bot/capacity"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/settings"
@@ -203,7 +202,7 @@ func checkState(dir string) finding {
 			return bad("state folder %s: %s is damaged: restart the bot, which replaces it, and check the disk", dir, name)
 		}
 	}
-	free, err := alert.FreeSpace(dir)
+	free, err := capacity.FreeSpace(dir)
 	if err != nil {
 		return bad("state folder %s: cannot determine the free space (%v)", dir, err)
 	}

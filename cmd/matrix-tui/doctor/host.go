@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/alert"
 	"matrix-tui/bot/capacity"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/settings"
@@ -36,8 +35,8 @@ func checkMemory(cfg *settings.Config, path string) finding {
 	if err != nil {
 		return skipped("memory: cannot be determined (%v)", settings.Reason(err))
 	}
-	total, _ := alert.MemInfo(data, "MemTotal")
-	available, ok := alert.MemInfo(data, "MemAvailable")
+	total, _ := capacity.MemInfo(data, "MemTotal")
+	available, ok := capacity.MemInfo(data, "MemAvailable")
 	switch {
 	case !ok:
 		return skipped("memory: %s does not say how much is available", path)
@@ -93,7 +92,7 @@ func checkHost(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman
 
 // checkStorage checks the disk of images, containers and volumes.
 func checkStorage(stateDir, storage string) finding {
-	free, err := alert.FreeSpace(storage)
+	free, err := capacity.FreeSpace(storage)
 	if err != nil {
 		return skipped("podman's storage %s cannot be checked (%v)", storage, err)
 	}
@@ -103,7 +102,7 @@ func checkStorage(stateDir, storage string) finding {
 	if free.Bytes < minStorage {
 		return bad("podman's storage %s has %s free but needs %s: `podman system df` shows what uses the space, `podman image prune` removes unused images", storage, cli.Amount(free.Bytes), cli.Amount(minStorage))
 	}
-	if state, err := alert.FreeSpace(stateDir); err == nil && state.Device == free.Device {
+	if state, err := capacity.FreeSpace(stateDir); err == nil && state.Device == free.Device {
 		return good("podman's storage %s is on the same disk as the state folder", storage)
 	}
 	return good("podman's storage %s, %s free", storage, cli.Amount(free.Bytes))
