@@ -21,7 +21,7 @@ import (
 
 // real is a room's container with the real Gemini CLI, behind the real gateway; only the model is scripted.
 type real struct {
-	podman    *sandbox.Podman
+	rooms     *sandbox.Rooms
 	spec      sandbox.Spec
 	container *sandbox.Container
 	door      *gateway.Gateway
@@ -39,7 +39,6 @@ func newReal(t *testing.T) *real { t.Helper(); return newRealWith(t, 0) }
 func newRealWith(t *testing.T, memory int64) *real {
 	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)
-	podman, image := sandboxtest.Connect(t, log)
 	model := agenttest.New(script(t, "default: {say: 'scripted answer'}"), zerolog.Nop())
 	model.RequireKey(testKey)
 	api := httptest.NewServer(model)
@@ -48,12 +47,13 @@ func newRealWith(t *testing.T, memory int64) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &real{podman: podman, model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
+	r := &real{model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
 		config: gateway.Config{Dir: sandboxtest.GatewayDir(t), Upstream: upstream, Key: testKey, Tools: []string{"url_context"}, Log: log},
-		spec:   sandbox.Spec{Room: sandboxtest.Room("agent"), Image: image, Memory: memory, Version: "test"}}
+		spec: sandbox.Spec{Room: sandboxtest.Room("agent"), Memory: memory}}
+	r.rooms, r.spec.Image = sandboxtest.Connect(t, r, log)
 	r.openDoor(t)
 	t.Cleanup(r.closeDoor)
-	r.container = sandboxtest.Ensure(t, podman, r.spec)
+	r.container = sandboxtest.Ensure(t, r.rooms, r.spec)
 	return r
 }
 
@@ -62,12 +62,16 @@ func (r *real) openDoor(t *testing.T) {
 	t.Helper()
 	r.door = gateway.New(r.config)
 	r.door.Begin(r.spec.Room, "test", DefaultModel)
-	dir, err := r.door.Open(r.spec.Room)
-	if err != nil {
+	if _, err := r.door.Open(r.spec.Room); err != nil {
 		t.Fatal(err)
 	}
-	r.spec.Gateway = dir
 }
+
+// Folder and Renew are those of the gateway that is open.
+func (r *real) Folder(room string) string { return r.door.Folder(room) }
+
+// Renew implements sandbox.Doors.
+func (r *real) Renew(room string) error { return r.door.Renew(room) }
 
 func (r *real) closeDoor() {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -56,7 +56,7 @@ rules:
 func TestRealStopWhileStarting(t *testing.T) {
 	r := newReal(t)
 	ours, theirs := net.Pipe() // a process in the container that pretends to be boxinit, and starts nothing
-	r.podman.Offer(r.spec.Room, ours, "")
+	r.rooms.Offer(r.spec.Room, ours, "")
 	asked := make(chan struct{})
 	go func() {
 		one := make([]byte, 1)
@@ -156,11 +156,11 @@ rules:
 `)
 	task := Task{Run: rand.Text(), Session: uuid(), Prompt: "begin"}
 	r.leave(t, task)
-	err := r.podman.Stop(t.Context(), r.container.Name, r.container.Room)
+	err := r.rooms.Stop(t.Context(), r.container.Name, r.container.Room)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.container, err = r.podman.Ensure(t.Context(), r.spec); err != nil {
+	if r.container, err = r.rooms.Ensure(t.Context(), r.spec); err != nil {
 		t.Fatal(err)
 	}
 	task.Attached = true

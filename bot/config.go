@@ -75,7 +75,7 @@ type Parts struct {
 	Store       *state.Store
 	Journal     *state.Journal
 	Transcripts *state.Transcripts
-	Podman      sandbox.Engine
+	Podman      *sandbox.Rooms
 	Gateway     *gateway.Gateway
 	Models      *models.Models
 	Agent       task.Agent

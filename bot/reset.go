@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/text"
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
 
@@ -94,8 +93,8 @@ func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
 	if name := r.bot.Store.Container(r.id); name != "" {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		err := r.env.Vacate(func() error { return r.bot.Podman.Destroy(call, name, r.id) })
-		if err != nil && !sandbox.IsGone(err) {
+		err := r.env.Vacate(func() error { return r.bot.Podman.Remove(call, name, r.id, "") })
+		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -168,7 +168,7 @@ func (b *Bot) deps() *task.Deps {
 	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal, Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Stopped: warm.Forget, Idle: b.Idle, Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
 	return &task.Deps{
 		Config: task.Config{
-			StateDir: b.StateDir, Tmp: b.tmp(), Version: b.Version,
+			StateDir: b.StateDir, Tmp: b.tmp(),
 			Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs, Files: b.Files, Runtime: b.Runtime,
 			Model: b.Model, Zone: b.Zone, TokensPerDay: b.TokensPerDay, TokensPerDayAll: b.TokensPerDayAll, Owners: b.Owners, Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout, QuotaWait: b.QuotaWait,
 			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,

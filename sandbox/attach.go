@@ -24,47 +24,36 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// process is a command to run in a container with its streams attached.
-type process struct {
-	argv, env []string
-	dir       string
-	// stdin is copied to the command and then closed. With hold it stays open until the command ends or the caller goes
-	// away; the command can detect that.
-	stdin          io.Reader
-	hold           bool
-	stdout, stderr io.Writer
-}
-
 // errLost means that the connection to a container ended before the command or the operation did.
 var errLost = fmt.Errorf("the connection to the container was lost: %w", ErrUnreachable)
 
-// attach runs a command in a container and returns its exit code. It uses its own
+// Exec runs a process in a container and returns its exit code. It uses its own
 // connection because the bindings' ExecStartAndAttach replaces the shared client's
-// transport, leaks goroutines and ignores its context. When ctx ends, the command
+// transport, leaks goroutines and ignores its context. When ctx ends, the process
 // continues.
-func (p *Podman) attach(ctx context.Context, id string, c process) (code int, err error) {
+func (s *service) Exec(ctx context.Context, id string, p Process) (code int, err error) {
 	config := new(handlers.ExecCreateConfig)
-	config.Cmd, config.Env, config.WorkingDir = c.argv, c.env, c.dir
-	config.AttachStdin = c.stdin != nil || c.hold
+	config.Cmd, config.WorkingDir = p.Argv, "/"
+	config.AttachStdin = p.Stdin != nil || p.Hold
 	config.AttachStdout, config.AttachStderr = true, true
-	session, err := containers.ExecCreate(p.with(ctx), id, config)
+	session, err := containers.ExecCreate(s.with(ctx), id, config)
 	if err != nil {
 		return 0, err
 	}
-	if err := p.converse(ctx, session, c); err != nil {
+	if err := s.converse(ctx, session, p); err != nil {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
 		return 0, err
 	}
-	return p.exitCode(ctx, session)
+	return s.exitCode(ctx, session)
 }
 
 // converse starts the session and copies its streams until the service closes them,
 // which also happens when the service goes away.
-func (p *Podman) converse(ctx context.Context, session string, c process) error {
+func (s *service) converse(ctx context.Context, session string, p Process) error {
 	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", p.Socket())
+	conn, err := dialer.DialContext(ctx, "unix", s.Socket())
 	if err != nil {
 		return err
 	}
@@ -78,18 +67,18 @@ func (p *Podman) converse(ctx context.Context, session string, c process) error 
 	var input sync.WaitGroup
 	defer input.Wait()
 	defer conn.Close() // before the wait: it ends a copy that blocks on writing
-	if end, ok := c.stdin.(*io.PipeReader); ok {
+	if end, ok := p.Stdin.(*io.PipeReader); ok {
 		defer end.Close() // and one that blocks on reading
 	}
-	if c.stdin != nil {
+	if p.Stdin != nil {
 		input.Go(func() {
-			_, _ = io.Copy(conn, c.stdin)
-			if !c.hold {
+			_, _ = io.Copy(conn, p.Stdin)
+			if !p.Hold {
 				conn.(*net.UnixConn).CloseWrite()
 			}
 		})
 	}
-	return demultiplex(answers, c.stdout, c.stderr)
+	return demultiplex(answers, p.Stdout, p.Stderr)
 }
 
 // upgrade asks the service to start the session on this connection.
@@ -165,10 +154,10 @@ func demultiplex(r io.Reader, stdout, stderr io.Writer) error {
 // exitCode returns the exit code of a session whose streams are closed. If the service
 // still reports the session as running, either its record is late or the service was
 // restarted.
-func (p *Podman) exitCode(ctx context.Context, session string) (int, error) {
+func (s *service) exitCode(ctx context.Context, session string) (int, error) {
 	again := retry.New(time.Millisecond, time.Second/2)
 	for range 10 { // about a second
-		data, err := containers.ExecInspect(p.with(ctx), session, nil)
+		data, err := containers.ExecInspect(s.with(ctx), session, nil)
 		if err != nil && strings.Contains(err.Error(), "no such exec session") {
 			return 0, errLost // podman forgets a session some time after its end
 		}

@@ -43,23 +43,28 @@ func (p *Podman) check(ctx context.Context, spec Spec, folder string) error {
 		return err
 	}
 	spec.Name = "matrix-tui-check-" + strings.ToLower(rand.Text()[:10]) // others may check at the same time
-	spec.Room, spec.Inits = spec.Name, dir
-	if spec.init, err = (&ensuring{Podman: p, spec: spec}).initFile(ctx, imageID); err != nil {
+	spec.Files = p.OpenFiles(spec.Files)
+	here := placed{Spec: spec, version: p.Place.Version}
+	if here.init, err = p.initFile(ctx, dir, imageID, spec.Name); err != nil {
 		return err
 	}
-	spec.Files = p.OpenFiles(ctx, spec.Files)
-	g := spec.generator(imageID, slot, limits)
-	if g.SeccompProfilePath, _, err = writeProfile(dir); err != nil {
+	g := here.generator(imageID, slot, limits)
+	if g.SeccompProfilePath, err = writeProfile(dir); err != nil {
 		return err
 	}
 	g.Volumes = nil
 	g.Labels[labelStrength] = strength(spec.Runtime, slot, g)
-	container := Container{Name: spec.Name, podman: p, strength: g.Labels[labelStrength], init: g.Entrypoint[0]}
-	return p.temporarily(ctx, g, "check", func(id string) error {
-		container.ID = id
+	strong := strength(spec.Runtime, slot, g)
+	return p.temporarily(ctx, g, func(id string) error {
+		if err := p.start(ctx, id); err != nil {
+			return err
+		}
 		if err := p.runsUnder(ctx, spec, id); err != nil {
 			return err
 		}
+		rooms := NewRooms(p, p.log)
+		rooms.offers.close() // it has no door
+		container := rooms.container(Ensured{ID: id, Name: spec.Name, Strength: strong, Init: g.Entrypoint[0]})
 		_, err := container.StartRun(ctx, RunSpec{ID: "check", Argv: []string{"true"}, Dir: "/"})
 		return err
 	})

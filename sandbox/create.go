@@ -4,37 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
-// makeGateway creates the gateway directory, which a reboot may have removed: neither
-// create nor start works without it.
-func (e *ensuring) makeGateway() error {
-	if e.spec.Gateway == "" {
-		return nil
-	}
-	if err := os.MkdirAll(e.spec.Gateway, 0o755); err != nil {
-		return fmt.Errorf("create gateway directory: %w", err)
-	}
-	// Root in the container is an unprivileged user on the host, so it needs these permissions.
-	if err := os.Chmod(e.spec.Gateway, 0o755); err != nil {
-		return fmt.Errorf("set permissions of gateway directory: %w", err)
-	}
-	return nil
-}
-
 func (e *ensuring) create(ctx context.Context) error {
-	if err := e.makeGateway(); err != nil {
-		return err
-	}
 	imageID, err := e.ImageID(ctx, e.spec.Image)
 	if err != nil {
 		return err
 	}
-	volumes, slot, err := e.volumesFor(ctx, e.spec.volumesOf())
+	volumes, slot, err := e.volumes.ensure(ctx, e.spec.volumesOf())
 	if err != nil {
 		return err
 	}
@@ -46,18 +26,15 @@ func (e *ensuring) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.spec.init, err = e.initFile(ctx, imageID); err != nil {
+	if e.spec.init, err = e.initFile(ctx, e.Place.Inits, imageID, e.spec.Room); err != nil {
 		return err
 	}
 	e.spec.volumes = volumes
-	e.spec.Files = e.OpenFiles(ctx, e.spec.Files)
+	e.spec.Files = e.OpenFiles(e.spec.Files)
 	g := e.spec.generator(imageID, slot, limits)
-	profile, removeProfile, err := writeProfile(e.spec.Gateway)
-	if err != nil {
+	if g.SeccompProfilePath, err = writeProfile(e.Place.Inits); err != nil {
 		return err
 	}
-	defer removeProfile()
-	g.SeccompProfilePath = profile
 	err = explain(e.createTogether(ctx, g), "create container", e.spec.Name)
 	if errors.Is(err, ErrNameTaken) {
 		return nil // created concurrently; the next step inspects it
@@ -65,26 +42,22 @@ func (e *ensuring) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.container.Created = true
-	if e.spec.Created != nil {
-		return e.spec.Created()
+	e.is.Created = true
+	if e.Place.Doors != nil {
+		return e.Place.Doors.Renew(e.spec.Room)
 	}
 	return nil
 }
 
 func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData) error {
-	if err := e.makeGateway(); err != nil {
-		return err
-	}
-	if e.container.init == initMount {
-		if _, err := e.initFile(ctx, data.Config.Labels[labelImage]); err != nil && !errors.Is(err, ErrImageMissing) {
+	if e.is.Init == initMount {
+		if _, err := e.initFile(ctx, e.Place.Inits, data.Config.Labels[labelImage], e.spec.Room); err != nil && !errors.Is(err, ErrImageMissing) {
 			return err
 		}
 	}
 	err := containers.Start(e.with(ctx), data.ID, nil)
 	if err == nil {
-		e.container.Started = true
-		e.offers.expect(e.spec.Room)
+		e.is.Started = true
 		return nil
 	}
 	err = explain(err, "start container", e.spec.Name)
@@ -93,7 +66,7 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 		return err
 	case errors.Is(err, ErrNotFound):
 		return nil // removed meanwhile; the next step recreates it
-	case e.container.Created && refusesLimits(err):
+	case e.is.Created && refusesLimits(err):
 		return fmt.Errorf("%w: %w", ErrUnlimited, err)
 	case e.refusesFiles(err):
 		e.remade = false // what follows is a start of another kind

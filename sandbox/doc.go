@@ -7,7 +7,7 @@
 // can be removed and created again without loss.
 //
 // What the bot wants in a container (a run, a command, a file) is an operation. Each
-// has a connection that the container has offered ([Podman.Offer]); if it offers none,
+// has a connection that the container has offered ([Rooms.Offer]); if it offers none,
 // a podman exec finds out why.
 //
 // The package talks to podman's service over its unix socket, and is the only

@@ -1,39 +1,114 @@
 package sandbox
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io"
+	"strings"
 	"time"
 
-	"github.com/containers/podman/v5/libpod/define"
-	"golang.org/x/sys/unix"
+	"matrix-tui/bot/crash"
+	"matrix-tui/sandbox/boxinit"
 )
 
-// lostDoor reports whether the gateway directory on the host was replaced since the
-// container was started: the container still sees the old one and cannot reach the new
-// socket. If the host does not let us look, it reports false.
-func (s Spec) lostDoor(data *define.InspectContainerData) bool {
-	switch {
-	case s.Gateway == "":
-		return false
-	case s.Runtime == GVisor: // the host cannot look into the container
-		return bornAfter(s.Gateway, data.State.StartedAt)
-	}
-	inside, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", data.State.Pid, gatewayMount))
-	if err != nil {
-		return false
-	}
-	outside, err := os.Stat(s.Gateway)
-	return err != nil || !os.SameFile(inside, outside)
+// door is the way into one container.
+type door struct {
+	room           string
+	id, name, init string // as in Ensured; "" without a container: only what it offers is used
+	strength       string
+	offers         *offers
+	uses           *uses
+	runner         Runner
 }
 
-// bornAfter reports whether a directory is missing or was created after a time. One that was created in the future, because
-// the host's clock was wrong, says nothing.
-func bornAfter(dir string, when time.Time) bool {
-	var stat unix.Statx_t
-	if err := unix.Statx(unix.AT_FDCWD, dir, 0, unix.STATX_BTIME, &stat); err != nil {
-		return os.IsNotExist(err)
+// do carries out an operation on a connection that the container has offered, or in a process that the engine starts, if it
+// offers none: what the engine says about that tells why. The reply is bounded. It may say that the operation failed: see
+// failure.
+func (d *door) do(ctx context.Context, o operation) (reply boxinit.Reply, err error) {
+	if d.name != "" {
+		defer d.uses.begin(d.name)()
 	}
-	born := time.Unix(stat.Btime.Sec, int64(stat.Btime.Nsec))
-	return stat.Mask&unix.STATX_BTIME != 0 && born.After(when) && born.Before(time.Now())
+	o.Strength = d.strength
+	crash.Count("boxinit " + string(o.Op))
+	switch conn := d.offers.take(ctx, d.room); {
+	case conn != nil:
+		defer context.AfterFunc(ctx, func() { conn.Close() })()
+		reply, err = o.on(conn)
+	case ctx.Err() == nil && d.id != "":
+		reply, err = d.doByExec(ctx, o)
+	default:
+		err = errors.New("it offers no connection")
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return reply, explain(err, "work in container", d.name)
+}
+
+// pipes are a process's input and output.
+type pipes struct {
+	*io.PipeReader
+	in *io.PipeWriter
+}
+
+func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+// Close closes both.
+func (p pipes) Close() error { return errors.Join(p.in.Close(), p.PipeReader.Close()) }
+
+// doByExec carries out an operation in a process that the engine starts in the container.
+func (d *door) doByExec(ctx context.Context, o operation) (boxinit.Reply, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	input, in := io.Pipe()
+	out, output := io.Pipe()
+	why := make(chan error, 1) // why there is no process any more
+	go func() {
+		said := bounded{left: 64 << 10}
+		code, err := d.runner.Exec(ctx, d.id, Process{
+			Argv: []string{d.init, "operate"}, Stdin: input, Hold: true, Stdout: output, Stderr: &said,
+		})
+		if err == nil {
+			err = unattended(code, strings.TrimSpace(said.kept.String()))
+		}
+		why <- err
+		input.CloseWithError(errLost)
+		output.CloseWithError(errLost)
+	}()
+	conn := pipes{out, in}
+	one := []byte{1}
+	_, err := conn.Write(one)
+	if err == nil {
+		_, err = io.ReadFull(conn, one)
+	}
+	var reply boxinit.Reply
+	if err == nil {
+		reply, err = o.on(conn)
+	}
+	if errors.Is(err, errLost) {
+		err = <-why
+	}
+	return reply, err
+}
+
+// short carries out an operation that can be repeated. It retries while the engine, or the connection, is lost.
+// Prepare, if it is not nil, sets the streams of each try.
+func (d *door) short(ctx context.Context, verb string, r boxinit.Request, prepare func(*operation)) (boxinit.Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, operationTime)
+	defer cancel()
+	again := pauses().Until(time.Now().Add(retryTime))
+	for {
+		o := operation{Request: r}
+		if prepare != nil {
+			prepare(&o)
+		}
+		reply, err := d.do(ctx, o)
+		if err == nil {
+			return reply, failure(reply, verb)
+		}
+		if !errors.Is(err, ErrUnreachable) || again.Wait(ctx, err) != nil {
+			return reply, fmt.Errorf("%s: %w", verb, err)
+		}
+	}
 }

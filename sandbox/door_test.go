@@ -13,11 +13,11 @@ import (
 // is held.
 func TestDoor(t *testing.T) {
 	spec := testSpec(t)
-	spec.Gateway = filepath.Join(t.TempDir(), "gateway")
+	dir := testDoors.move(t, spec.Room)
 	container := ensure(t, spec)
 	for _, id := range []string{"first", "after-a-restart"} {
 		start(t, container, id, "rm -f pipe; mkfifo pipe; exec 3<>pipe; echo hello >&3; nc 127.0.0.1 3128 <&3")
-		socket := filepath.Join(spec.Gateway, "sock")
+		socket := filepath.Join(dir, "sock")
 		listener, err := net.Listen("unix", socket)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func TestDoor(t *testing.T) {
 			n, err := io.ReadFull(conn, first)
 			switch said = string(first[:n]); {
 			case said == "hello\n":
-			case said == "GET /o": // the container offers a connection: see Podman.Offer
+			case said == "GET /o": // the container offers a connection: see Rooms.Offer
 				conn.Close()
 			default:
 				t.Fatalf("the gateway received %q, %v", said, err)

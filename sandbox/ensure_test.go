@@ -26,10 +26,10 @@ func TestEnsureCreatesStartsReconnects(t *testing.T) {
 	if again.Created || again.Started || again.ID != container.ID {
 		t.Errorf("running: %+v", again)
 	}
-	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
-	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Error("stopped already:", err)
 	}
 	if _, err := container.Exec(t.Context(), Cmd{Argv: []string{"true"}}); !errors.Is(err, ErrNotRunning) {
@@ -53,11 +53,11 @@ func TestEnsureOnOldVolumes(t *testing.T) {
 	container := ensure(t, spec)
 	sh(t, container, "echo work > /workspace/file; echo session > /root/file; chown 1000:1000 /workspace/file")
 	slot := labelOf(t, workspaceVolume(spec.Room), labelSlot)
-	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Remove(t.Context(), container.Name, container.Room, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); !errors.Is(err, ErrNotFound) {
-		t.Errorf("destroy again: %v, want ErrNotFound", err)
+	if err := testRooms.Remove(t.Context(), container.Name, container.Room, ""); err != nil {
+		t.Errorf("removed again: %v", err)
 	}
 	other := ensure(t, testSpec(t))
 	again := ensure(t, spec)
@@ -88,7 +88,7 @@ func TestEnsureOnVolumesOfAnother(t *testing.T) {
 	spec := testSpec(t)
 	old := ensure(t, spec)
 	sh(t, old, "echo work > /workspace/file")
-	if err := testPodman.Stop(t.Context(), old.Name, old.Room); err != nil {
+	if err := testRooms.Stop(t.Context(), old.Name, old.Room); err != nil {
 		t.Fatal(err)
 	}
 	next := testSpec(t)
@@ -111,10 +111,10 @@ func labelOf(t *testing.T, volume, label string) string {
 // A container that cannot start is replaced, on its volumes.
 func TestEnsureReplacesBroken(t *testing.T) {
 	spec := testSpec(t)
-	spec.Gateway = ""
+	testDoors.all.Delete(spec.Room)
 	container := ensure(t, spec)
 	sh(t, container, "echo kept > /workspace/file")
-	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Remove(t.Context(), container.Name, container.Room, ""); err != nil {
 		t.Fatal(err)
 	}
 	broken := specgen.NewSpecGenerator(testImage, false)
@@ -133,7 +133,7 @@ func TestEnsureReplacesBroken(t *testing.T) {
 func TestEnsureImageMissing(t *testing.T) {
 	spec := testSpec(t)
 	spec.Image = "localhost/no-such-image:latest"
-	_, err := testPodman.Ensure(t.Context(), spec)
+	_, err := testRooms.Ensure(t.Context(), spec)
 	if !errors.Is(err, ErrImageMissing) || !strings.Contains(sentence.Text(err), "deploy/image/build") {
 		t.Errorf("%v, want ErrImageMissing", err)
 	}
@@ -150,7 +150,7 @@ func TestEnsureByGivenName(t *testing.T) {
 	if container.Name != spec.Name {
 		t.Errorf("name %s", container.Name)
 	}
-	list, err := testPodman.List(t.Context())
+	list, err := testRooms.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestEnsureConcurrently(t *testing.T) {
 		spec := testSpec(t)
 		for j := range 2 {
 			wg.Go(func() {
-				container, err := testPodman.Ensure(t.Context(), spec)
+				container, err := testRooms.Ensure(t.Context(), spec)
 				if err != nil {
 					t.Error(err)
 					return

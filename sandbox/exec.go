@@ -46,7 +46,7 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 	most := cmp.Or(max(cmd.MaxOutput, 0), defaultMaxOutput)
 	stdout, stderr := bounded{left: most}, bounded{left: most}
 	command := boxinit.Command{Argv: cmd.Argv, Env: cmd.Env, Dir: cmp.Or(cmd.Dir, workspace), MaxOutput: most}
-	reply, err := c.do(ctx, operation{
+	reply, err := c.door.do(ctx, operation{
 		Request: boxinit.Request{Op: boxinit.OpExec, Command: &command},
 		stdin:   cmd.Stdin, stdout: &stdout, stderr: &stderr,
 	})

@@ -17,7 +17,7 @@ func (c *Container) WriteFile(ctx context.Context, path string, data []byte) err
 // WriteFrom is WriteFile for data of a size that is read from its beginning, each time if it is tried again.
 func (c *Container) WriteFrom(ctx context.Context, path string, data io.ReaderAt, size int64) error {
 	request := boxinit.Request{Op: boxinit.OpWrite, Path: path, Size: size}
-	_, err := c.short(ctx, "write "+path, request, func(o *operation) { o.stdin = io.NewSectionReader(data, 0, size) })
+	_, err := c.door.short(ctx, "write "+path, request, func(o *operation) { o.stdin = io.NewSectionReader(data, 0, size) })
 	return err
 }
 
@@ -26,7 +26,7 @@ func (c *Container) WriteFrom(ctx context.Context, path string, data io.ReaderAt
 func (c *Container) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
 	var out *bounded
 	request := boxinit.Request{Op: boxinit.OpRead, Path: path, Size: max}
-	_, err := c.short(ctx, "read "+path, request, func(o *operation) {
+	_, err := c.door.short(ctx, "read "+path, request, func(o *operation) {
 		out = &bounded{left: max}
 		o.stdout = out
 	})

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +24,12 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	if err := spec.Check(); err != nil {
 		return RunStatus{}, err
 	}
-	if err := c.fit(); err != nil {
-		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, err)
+	if c.Unfit != nil {
+		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, c.Unfit)
 	}
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := time.AfterFunc(cmp.Or(c.podman.startTime, startTime), func() { cancel(ErrStuck) })
+	limit := time.AfterFunc(c.startTime, func() { cancel(ErrStuck) })
 	defer limit.Stop()
 	status, err := c.runWithin(within, spec, w, func(existed bool) {
 		limit.Stop()
@@ -50,7 +49,7 @@ func (c *Container) runWithin(ctx context.Context, spec RunSpec, w io.Writer, be
 	again := pauses().Until(time.Now().Add(retryTime))
 	for { // starting twice is harmless
 		isBegun := false
-		reply, err := c.do(ctx, operation{
+		reply, err := c.door.do(ctx, operation{
 			Request: boxinit.Request{Op: boxinit.OpRun, Run: &spec, Follow: true}, stdout: out,
 			begun: func(r boxinit.Reply) {
 				isBegun = true
@@ -87,7 +86,7 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 	if err := boxinit.CheckID(id); err != nil {
 		return RunStatus{}, err
 	}
-	if c.old {
+	if c.Old {
 		return RunStatus{State: RunInterrupted}, nil // see RunStatus
 	}
 	out := &counting{to: w, n: offset}
@@ -105,7 +104,7 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 		case errors.Is(err, ErrNotFound):
 			return RunStatus{State: RunNone}, nil
 		case errors.Is(err, ErrNotRunning):
-			if paused, err := c.paused(ctx); err == nil && !paused {
+			if paused, err := c.door.runner.Resume(ctx, c.ID); err == nil && !paused {
 				return RunStatus{State: RunInterrupted}, nil
 			}
 		case !errors.Is(err, ErrUnreachable):
@@ -115,7 +114,7 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 			failures = 0
 			again.Reset()
 		}
-		c.podman.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
+		c.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
 		if err := again.Wait(ctx, err); err != nil {
 			return RunStatus{}, err
 		}
@@ -125,7 +124,7 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 
 // followOnce follows the run from where out is.
 func (c *Container) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
-	reply, err := c.do(ctx, operation{Request: boxinit.Request{Op: boxinit.OpFollow, ID: id, Offset: out.n}, stdout: out})
+	reply, err := c.door.do(ctx, operation{Request: boxinit.Request{Op: boxinit.OpFollow, ID: id, Offset: out.n}, stdout: out})
 	if err == nil {
 		err = failure(reply, "follow run "+id)
 	}

@@ -39,13 +39,14 @@ func TestEnsureLeavesForeignAlone(t *testing.T) {
 	if _, err := containers.CreateWithSpec(testPodman.with(t.Context()), unlabelled, nil); err != nil {
 		t.Fatal(err)
 	}
-	for what, try := range map[string]func() error{
-		"stop":    func() error { return testPodman.Stop(t.Context(), unlabelled.Name, spec.Room) },
-		"destroy": func() error { return testPodman.Destroy(t.Context(), unlabelled.Name, spec.Room) },
-	} {
-		if err := try(); !errors.Is(err, ErrNameTaken) {
-			t.Errorf("%s of a container without label: %v, want ErrNameTaken", what, err)
-		}
+	if err := testRooms.Stop(t.Context(), unlabelled.Name, spec.Room); !errors.Is(err, ErrNameTaken) {
+		t.Errorf("stop of a container without label: %v, want ErrNameTaken", err)
+	}
+	if err := testRooms.Remove(t.Context(), unlabelled.Name, spec.Room, ""); err != nil {
+		t.Error(err)
+	}
+	if _, err := containers.Inspect(testPodman.with(t.Context()), unlabelled.Name, nil); err != nil {
+		t.Errorf("a container without label was removed: %v", err)
 	}
 }
 
@@ -73,9 +74,8 @@ func TestSameName(t *testing.T) {
 	}
 	sh(t, other, "echo theirs > /workspace/file; echo theirs > /root/file")
 	for what, err := range map[string]error{
-		"stop":       testPodman.Stop(t.Context(), NameFor(second), second),
-		"destroy":    testPodman.Destroy(t.Context(), NameFor(second), second),
-		"stop first": testPodman.Stop(t.Context(), other.Name, first),
+		"stop":       testRooms.Stop(t.Context(), NameFor(second), second),
+		"stop first": testRooms.Stop(t.Context(), other.Name, first),
 	} {
 		if !errors.Is(err, ErrNameTaken) {
 			t.Errorf("%s the other room's container: %v", what, err)
@@ -86,11 +86,11 @@ func TestSameName(t *testing.T) {
 			t.Errorf("volumes of %s: %v, %v", room, there, err)
 		}
 	}
-	if err := testPodman.Remove(t.Context(), NameFor(first), first, first); err != nil {
+	if err := testRooms.Remove(t.Context(), NameFor(first), first, first); err != nil {
 		t.Fatal(err)
 	}
 	b.Name = NameFor(second) // its container and the first room's are gone: the name is free
-	if err := testPodman.Destroy(t.Context(), other.Name, second); err != nil {
+	if err := testRooms.Remove(t.Context(), other.Name, second, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := sh(t, ensure(t, b), "cat /workspace/file /root/file"); got != "theirs\ntheirs" {

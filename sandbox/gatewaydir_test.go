@@ -7,20 +7,18 @@ import (
 	"time"
 )
 
-// A stopped container starts even if the gateway's directory was removed.
-func TestEnsureMakesGatewayDirectory(t *testing.T) {
+// A stopped container starts after the gateway's directory was removed and made again, as after a reboot.
+func TestEnsureRemadeGatewayDirectory(t *testing.T) {
 	spec := testSpec(t)
 	container := ensure(t, spec)
-	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(spec.Gateway); err != nil {
-		t.Fatal(err)
-	}
+	dir := remakeFolder(t, spec.Room)
 	if again := ensure(t, spec); again.ID != container.ID {
 		t.Error("the container was recreated")
 	}
-	if err := os.WriteFile(filepath.Join(spec.Gateway, "seen"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "seen"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	sh(t, container, "test -e /run/gateway/seen")
@@ -31,7 +29,7 @@ func TestEnsureMovedGateway(t *testing.T) {
 	spec := testSpec(t)
 	old := ensure(t, spec)
 	sh(t, old, "echo kept > /workspace/file")
-	spec.Gateway = filepath.Join(t.TempDir(), "elsewhere")
+	testDoors.move(t, spec.Room)
 	container := ensure(t, spec)
 	if !container.Created || container.ID == old.ID {
 		t.Errorf("%+v", container)
@@ -46,23 +44,32 @@ func TestEnsureMovedGateway(t *testing.T) {
 func TestEnsureReplacedGateway(t *testing.T) {
 	spec := testSpec(t)
 	old := ensure(t, spec)
-	if err := os.RemoveAll(spec.Gateway); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(spec.Gateway, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir := remakeFolder(t, spec.Room)
+	testRooms.ensured.Delete(spec.Room)
 	container := ensure(t, spec)
 	if container.Created || !container.Started || container.ID != old.ID {
 		t.Errorf("%+v", container)
 	}
-	if err := os.WriteFile(filepath.Join(spec.Gateway, "seen"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "seen"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	sh(t, container, "test -e /run/gateway/seen")
 	if again := ensure(t, spec); again.Started {
 		t.Error("a connected container was restarted")
 	}
+}
+
+// remakeFolder makes the folder of a room's gateway again.
+func remakeFolder(t *testing.T, room string) (dir string) {
+	t.Helper()
+	dir = testDoors.Folder(room)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func TestBornAfter(t *testing.T) {

@@ -30,10 +30,11 @@ func TestHalfRemoved(t *testing.T) {
 		unmountBelow(t, root)
 	})
 	service := startService(t, "--root", root, "--runroot", t.TempDir(), "--storage-driver", "overlay", "--storage-opt", "overlay.imagestore="+info.Store.GraphRoot)
-	p := service.connect()
+	r := service.connect()
+	p := r.Engine.(*Podman)
 	spec := testSpec(t)
 	spec.Name = NameFor(spec.Room)
-	container, err := p.Ensure(t.Context(), spec)
+	container, err := r.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestHalfRemoved(t *testing.T) {
 	sh(t, container, "echo kept > /workspace/note")
 	halve := func() {
 		t.Helper()
-		if err := p.Stop(t.Context(), spec.Name, spec.Room); err != nil {
+		if err := r.Stop(t.Context(), spec.Name, spec.Room); err != nil {
 			t.Fatal(err)
 		}
 		service.kill()
@@ -67,18 +68,18 @@ func TestHalfRemoved(t *testing.T) {
 		}
 	}
 	halve()
-	if err := p.Remove(t.Context(), spec.Name, testRoom(t), ""); !errors.Is(err, ErrNameTaken) {
+	if err := r.Remove(t.Context(), spec.Name, testRoom(t), ""); !errors.Is(err, ErrNameTaken) {
 		t.Errorf("as another room's: %v", err)
 	}
 	before := container.ID
-	if container, err = p.Ensure(t.Context(), spec); err != nil || !container.Created || container.ID == before {
+	if container, err = r.Ensure(t.Context(), spec); err != nil || !container.Created || container.ID == before {
 		t.Fatalf("%+v, %v", container, err)
 	}
 	if got := sh(t, container, "cat /workspace/note"); got != "kept" {
 		t.Errorf("/workspace/note has %q", got)
 	}
 	halve()
-	if err := p.Remove(t.Context(), spec.Name, spec.Room, ""); err != nil {
+	if err := r.Remove(t.Context(), spec.Name, spec.Room, ""); err != nil {
 		t.Error(err)
 	}
 	if left, err := p.List(t.Context()); err != nil || len(left) > 0 {

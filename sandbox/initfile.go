@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,9 +9,7 @@ import (
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
-	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/google/renameio/v2"
-	rspec "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
 	"matrix-tui/bot/crash"
@@ -30,9 +27,9 @@ const (
 )
 
 // initFile returns the host's copy of an image's boxinit, "" = containers use the one in the image. What a container runs
-// thus stays what the image's builder has put there, for this processor, whatever the container does.
-func (e *ensuring) initFile(ctx context.Context, imageID string) (string, error) {
-	dir := e.spec.Inits
+// thus stays what the image's builder has put there, for this processor, whatever the container does. The room is the one that
+// asks.
+func (p *Podman) initFile(ctx context.Context, dir, imageID, room string) (string, error) {
 	if dir == "" {
 		return "", nil
 	}
@@ -40,10 +37,10 @@ func (e *ensuring) initFile(ctx context.Context, imageID string) (string, error)
 		return "", fmt.Errorf("create folder for boxinit: %w", err)
 	}
 	if !executable(dir) {
-		e.warnOnce(dir, "no program can be executed from the state folder (noexec): containers use the boxinit of their image, which root in a container can replace")
+		p.warnOnce(dir, "no program can be executed from the state folder (noexec): containers use the boxinit of their image, which root in a container can replace")
 		return "", nil
 	}
-	unlock, err := e.asking.Lock(ctx, "boxinit")
+	unlock, err := p.asking.Lock(ctx, "boxinit")
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +49,11 @@ func (e *ensuring) initFile(ctx context.Context, imageID string) (string, error)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		return path, nil
 	}
-	data, err := e.imageInit(ctx, imageID)
+	var data []byte
+	err = p.ofImage(ctx, "boxinit-"+roomname.Whole(room), imageID, func(id string) error {
+		data, err = p.copyOut(ctx, id, imageInit)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
@@ -62,36 +63,6 @@ func (e *ensuring) initFile(ctx context.Context, imageID string) (string, error)
 	}
 	dropOld(dir)
 	return path, nil
-}
-
-// imageInit returns an image's boxinit. It creates a container for that and never starts it.
-func (e *ensuring) imageInit(ctx context.Context, imageID string) (data []byte, err error) {
-	err = e.unstarted(ctx, "boxinit-"+roomname.Whole(e.spec.Room), imageID, func(id string) error {
-		data, err = e.copyOut(ctx, id, imageInit)
-		return err
-	})
-	return data, err
-}
-
-// unstarted calls do with a container of an image that is never started, and removes that afterwards.
-func (e *ensuring) unstarted(ctx context.Context, name, imageID string, do func(id string) error) (err error) {
-	if err := e.removeHelper(ctx, name); err != nil { // left over from an interrupted one
-		return err
-	}
-	g := Spec{Room: e.spec.Room, Name: name, Image: imageID}.generator(imageID, noSlot, &rspec.LinuxResources{})
-	g.Labels = map[string]string{labelHelper: e.spec.Room}
-	g.RestartPolicy = "no"
-	g.Volumes = nil
-	made, err := containers.CreateWithSpec(e.with(ctx), g, nil)
-	if err != nil {
-		return explain(err, "create container", name)
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), packageTime)
-		defer cancel()
-		err = errors.Join(err, e.remove(ctx, made.ID))
-	}()
-	return do(made.ID)
 }
 
 // dropOld removes all but the newest copies. A container whose copy is gone, and that has stopped, is created again.

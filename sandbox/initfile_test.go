@@ -10,8 +10,12 @@ import (
 // into the memory of one that runs.
 func TestInitCannotBeReplaced(t *testing.T) {
 	spec := testSpec(t)
-	spec.Inits = filepath.Join(t.TempDir(), "boxinit")
-	container := ensure(t, spec)
+	rooms, _ := roomsWithInits(t)
+	gatewayFor(t, rooms, spec.Room)
+	container, err := rooms.Ensure(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sh(t, container, "test \"$(tr '\\0' ' ' </proc/1/cmdline)\" = '/boxinit '")
 	for name, attack := range map[string]string{
 		"write":             "echo x >/boxinit",
@@ -48,28 +52,43 @@ func TestInitCannotBeReplaced(t *testing.T) {
 func TestInitOfEarlierVersion(t *testing.T) {
 	spec := testSpec(t)
 	ensure(t, spec)
-	spec.Inits = filepath.Join(t.TempDir(), "boxinit")
-	container := ensure(t, spec)
+	rooms, inits := roomsWithInits(t)
+	ensure := func() *Container {
+		t.Helper()
+		rooms.ensured.Delete(spec.Room)
+		container, err := rooms.Ensure(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return container
+	}
+	container := ensure()
 	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); err != nil || !container.Outdated || container.Created {
 		t.Errorf("%v, %+v", err, container)
 	}
 	spec.Fresh = true
-	container = ensure(t, spec)
-	if !container.Created || container.Outdated || container.init != initMount {
+	container = ensure()
+	if !container.Created || container.Outdated || container.Init != initMount {
 		t.Errorf("not replaced: %+v", container)
 	}
 	spec.Fresh = false
-	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
+	if err := rooms.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(spec.Inits); err != nil {
+	if err := os.RemoveAll(inits); err != nil {
 		t.Fatal(err)
 	}
 	before := container.ID
-	container = ensure(t, spec)
-	if _, err := container.StartRun(t.Context(), RunSpec{ID: "s", Argv: []string{"true"}}); err != nil || container.init != initMount || container.ID != before {
+	container = ensure()
+	if _, err := container.StartRun(t.Context(), RunSpec{ID: "s", Argv: []string{"true"}}); err != nil || container.Init != initMount || container.ID != before {
 		t.Errorf("%v, %+v", err, container)
 	}
+}
+
+// roomsWithInits returns rooms whose containers mount boxinit from a folder.
+func roomsWithInits(t *testing.T) (r *Rooms, inits string) {
+	inits = filepath.Join(t.TempDir(), "boxinit")
+	return roomsAt(t, testPodman.Socket(), Place{Doors: &testDoors, Inits: inits, Version: "test"}), inits
 }
 
 func TestDropOld(t *testing.T) {

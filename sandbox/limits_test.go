@@ -9,7 +9,6 @@ import (
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/specgen"
-	"github.com/rs/zerolog"
 
 	"matrix-tui/state/sentence"
 )
@@ -17,15 +16,22 @@ import (
 // On a host without cgroup controllers, no container is created unless the settings ask for no limits.
 func TestEnsureWithoutControllers(t *testing.T) {
 	needPodman(t)
-	bare := &Podman{log: zerolog.Nop(), values: testPodman.values, client: testPodman.client, host: &host{rootless: hostOf(t).rootless}}
+	info, err := testPodman.info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, on := *info, *info.Host
+	known.Host, on.CgroupControllers = &on, nil
+	bare := roomsAt(t, testPodman.Socket(), testPodman.Place)
+	bare.Engine.(*Podman).known = &known
 	spec := testSpec(t)
 	if _, err := bare.Ensure(t.Context(), spec); !errors.Is(err, ErrUnlimited) || !strings.Contains(sentence.Text(err), "cannot limit all") {
 		t.Errorf("%v, want ErrUnlimited", err)
 	}
-	if err := bare.Limited(t.Context(), spec); !errors.Is(err, ErrUnlimited) {
+	if err := bare.Engine.(*Podman).Limited(t.Context(), spec); !errors.Is(err, ErrUnlimited) {
 		t.Errorf("asked about the host: %v, want ErrUnlimited", err)
 	}
-	if err := bare.Check(t.Context(), spec, t.TempDir()); !errors.Is(err, ErrUnlimited) {
+	if err := bare.Engine.(*Podman).Check(t.Context(), spec, t.TempDir()); !errors.Is(err, ErrUnlimited) {
 		t.Errorf("check: %v, want ErrUnlimited", err)
 	}
 	if _, err := containers.Inspect(testPodman.with(t.Context()), NameFor(spec.Room), nil); err == nil {

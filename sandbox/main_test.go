@@ -3,7 +3,6 @@ package sandbox
 import (
 	"archive/tar"
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -14,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,12 +23,15 @@ import (
 	"github.com/containers/podman/v5/pkg/domain/entities/types"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state/roomname"
 )
 
 // The tests use real podman and an image of boxinit and busybox that they build.
 var (
 	testPodman *Podman
+	testRooms  *Rooms
+	testDoors  doors
 	testImage  string
 	skipReason string
 )
@@ -70,7 +73,8 @@ func prepare(ctx context.Context) (remove func(), err error) {
 	if _, err := images.Import(p.with(ctx), bytes.NewReader(layer), options); err != nil {
 		return nil, fmt.Errorf("import test image: %w", err)
 	}
-	testPodman, testImage = p, image
+	p.Place = Place{Doors: &testDoors, Version: "test"}
+	testPodman, testRooms, testImage = p, NewRooms(p, p.log), image
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), hung)
 		defer cancel()
@@ -182,8 +186,8 @@ func sweep(t testing.TB, p *Podman, room, name string) {
 func testSpec(t testing.TB) Spec {
 	t.Helper()
 	room := testRoom(t)
-	_, gateway := gatewayFor(t, testPodman, room)
-	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Runtime: os.Getenv("SANDBOX_RUNTIME"), Gateway: gateway, Version: "test"}
+	gatewayFor(t, testRooms, room)
+	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Runtime: os.Getenv("SANDBOX_RUNTIME")}
 }
 
 // testContainer is a running container.
@@ -192,14 +196,60 @@ func testContainer(t testing.TB) *Container {
 	return ensure(t, testSpec(t))
 }
 
-// ensure returns the container of the spec. A fresh one waits for podman, however slow the host is: otherwise, a container
-// that was ensured before is good enough after podmanAnswers.
+// roomsAt returns the rooms of another connection to podman, with another place.
+func roomsAt(t testing.TB, socket string, place Place) *Rooms {
+	t.Helper()
+	p, err := Connect(t.Context(), "unix://"+socket, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Place = place
+	r := NewRooms(p, zerolog.Nop())
+	t.Cleanup(r.Close)
+	return r
+}
+
+// doors are those of the rooms of all tests: gateways, or folders.
+type doors struct{ all sync.Map }
+
+func (d *doors) Folder(room string) string {
+	switch door, _ := d.all.Load(room); door := door.(type) {
+	case *gateway.Gateway:
+		return door.Folder(room)
+	case string:
+		return door
+	}
+	return ""
+}
+
+func (d *doors) Renew(room string) error {
+	if door, _ := d.all.Load(room); door != nil {
+		if g, ok := door.(*gateway.Gateway); ok {
+			return g.Renew(room)
+		}
+	}
+	return nil
+}
+
+// move gives a room a folder without a gateway, and returns it.
+func (d *doors) move(t testing.TB, room string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.all.Store(room, dir)
+	testRooms.ensured.Delete(room) // as after a restart of the bot
+	return dir
+}
+
+// ensure returns the container of the spec. For a fresh one it asks podman, however slow the host is.
 func ensure(t testing.TB, spec Spec) *Container {
 	t.Helper()
 	if spec.Fresh {
-		testPodman.ensured.Delete(cmp.Or(spec.Name, NameFor(spec.Room)))
+		testRooms.ensured.Delete(spec.Room)
 	}
-	container, err := testPodman.Ensure(t.Context(), spec)
+	container, err := testRooms.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}

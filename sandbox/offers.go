@@ -39,25 +39,23 @@ type offer struct {
 	late  bool          // somebody has waited in vain: nobody begins to wait
 }
 
-// Offer takes a connection on which a room's container waits for an operation. It replaces the one before. If it is
-// the room's first one, Offer returns until when a run is parked in the container, as that says: an earlier process
-// of the bot has parked it. Otherwise it returns zero.
-func (p *Podman) Offer(room string, conn net.Conn, parked string) (until time.Time) {
-	p.offers.mu.Lock()
-	defer p.offers.mu.Unlock()
-	if p.offers.closed {
+// add takes a connection: see [Rooms.Offer].
+func (o *offers) add(room string, conn net.Conn, parked string) (until time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
 		conn.Close()
 		return until
 	}
-	o := p.offers.of(room)
-	if seconds, err := strconv.ParseInt(parked, 10, 64); err == nil && !o.known {
+	one := o.of(room)
+	if seconds, err := strconv.ParseInt(parked, 10, 64); err == nil && !one.known {
 		until = time.Unix(seconds, 0)
 	}
-	if o.conn != nil {
-		o.conn.Close()
+	if one.conn != nil {
+		one.conn.Close()
 	}
-	close(o.next)
-	*o = offer{conn: conn, next: make(chan struct{}), known: true}
+	close(one.next)
+	*one = offer{conn: conn, next: make(chan struct{}), known: true}
 	return until
 }
 
@@ -79,6 +77,19 @@ func (o *offers) expect(room string) {
 	o.of(room).late = false
 }
 
+// ready returns a connection on which a room's container answers, without waiting for one, or nil.
+func (o *offers) ready(ctx context.Context, room string) net.Conn {
+	o.mu.Lock()
+	conn := o.of(room).conn
+	o.of(room).conn = nil
+	o.mu.Unlock()
+	if conn == nil || answers(ctx, conn) {
+		return conn
+	}
+	conn.Close()
+	return nil
+}
+
 // take returns a connection on which a room's container answers, or nil. It waits for one, for offerTime, unless
 // somebody has waited in vain since the last one.
 func (o *offers) take(ctx context.Context, room string) net.Conn {
@@ -90,7 +101,7 @@ func (o *offers) take(ctx context.Context, room string) net.Conn {
 		conn, next := now.conn, now.next
 		now.conn = nil
 		now.late = now.late || over && conn == nil
-		give := now.late
+		give := now.late || o.closed
 		o.mu.Unlock()
 		switch {
 		case conn != nil && answers(ctx, conn):

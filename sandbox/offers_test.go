@@ -20,8 +20,8 @@ import (
 	"matrix-tui/sandbox/gateway"
 )
 
-// gatewayFor opens a gateway to which the containers of a Podman offer connections.
-func gatewayFor(t testing.TB, p *Podman, room string) (g *gateway.Gateway, dir string) {
+// gatewayFor opens a gateway to which the containers of rooms offer connections.
+func gatewayFor(t testing.TB, r *Rooms, room string) (g *gateway.Gateway, dir string) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 107 bytes
 	if err != nil {
@@ -32,7 +32,8 @@ func gatewayFor(t testing.TB, p *Podman, room string) (g *gateway.Gateway, dir s
 		t.Fatal(err)
 	}
 	g = gateway.New(gateway.Config{Dir: folder, Upstream: &url.URL{}, Log: zerolog.Nop()})
-	g.Attend(OfferPath, OfferField, func(room string, conn net.Conn, parked string) { p.Offer(room, conn, parked) })
+	g.Attend(OfferPath, OfferField, func(room string, conn net.Conn, parked string) { r.Offer(room, conn, parked) })
+	testDoors.all.Store(room, g)
 	t.Cleanup(func() { g.Close(context.Background()) })
 	if dir, err = g.Open(room); err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func gatewayFor(t testing.TB, p *Podman, room string) (g *gateway.Gateway, dir s
 	return g, dir
 }
 
-func offered(p *Podman, room string) bool {
+func offered(p *Rooms, room string) bool {
 	p.offers.mu.Lock()
 	defer p.offers.mu.Unlock()
 	return p.offers.of(room).conn != nil
@@ -51,7 +52,7 @@ func TestWithoutPodman(t *testing.T) {
 	s := startService(t)
 	p := s.connect()
 	spec := testSpec(t)
-	_, spec.Gateway = gatewayFor(t, p, spec.Room)
+	gatewayFor(t, p, spec.Room)
 	if _, err := p.Ensure(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestWithoutPodman(t *testing.T) {
 }
 
 // pretend offers a connection on which something answers the first byte, and then does what do does.
-func pretend(t testing.TB, p *Podman, room string, do func(f *boxinit.Frames, r boxinit.Request)) {
+func pretend(t testing.TB, p *Rooms, room string, do func(f *boxinit.Frames, r boxinit.Request)) {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { theirs.Close() })
 	go func() {
@@ -135,7 +136,7 @@ func pretend(t testing.TB, p *Podman, room string, do func(f *boxinit.Frames, r 
 // a container that offers no more.
 func TestTakeLateOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the time is its own: nothing really waits
-		p := &Podman{}
+		p := &Rooms{}
 		nothing := func(*boxinit.Frames, boxinit.Request) {}
 		pretend(t, p, "!r", nothing)
 		if p.offers.take(t.Context(), "!r") == nil {
@@ -164,14 +165,20 @@ func TestOddOffers(t *testing.T) {
 	} {
 		spec := testSpec(t)
 		container := ensure(t, spec)
-		until(t, "the container offers a connection", func() bool { return offered(testPodman, spec.Room) })
+		until(t, "the container offers a connection", func() bool { return offered(testRooms, spec.Room) })
 		ours, theirs := net.Pipe()
 		go do(theirs)
-		container.podman.Offer(container.Room, ours, "")
+		testRooms.Offer(container.Room, ours, "")
 		if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"echo", "hello"}}); err != nil || string(result.Stdout) != "hello\n" {
 			t.Errorf("%s: %+v, %v", name, result, err)
 		}
 	}
+}
+
+// forged is a container that only its offers lead to.
+func forged() (*Rooms, *Container) {
+	r := NewRooms(nil, zerolog.Nop())
+	return r, r.container(Ensured{Name: "forged", Room: "!forged:example.org", Strength: "{}"})
 }
 
 // What answers in boxinit's place, and not as boxinit does, costs one operation.
@@ -187,8 +194,8 @@ func TestOddAnswers(t *testing.T) {
 			f.Write(boxinit.FrameReply, make([]byte, 2*boxinit.MaxFrame))
 		},
 	} {
-		c := &Container{ID: "forged", Name: "forged", Room: "!forged:example.org", podman: &Podman{log: zerolog.Nop()}, strength: "{}"}
-		pretend(t, c.podman, c.Room, do)
+		r, c := forged()
+		pretend(t, r, c.Room, do)
 		if _, err := c.Exec(t.Context(), Cmd{Argv: []string{"true"}}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -202,7 +209,7 @@ func TestForgedLength(t *testing.T) {
 	for range 20 {
 		status.Watch = append(status.Watch, Watched{Path: "/workspace/status.md", Tail: long[:8<<10]})
 	}
-	c := &Container{ID: "forged", Name: "forged", Room: "!forged:example.org", podman: &Podman{log: zerolog.Nop()}, strength: "{}"}
+	r, c := forged()
 	answer := func(f *boxinit.Frames, r boxinit.Request) {
 		if r.Op == boxinit.OpExec {
 			_, _ = f.Stream(boxinit.FrameStdout).Write([]byte(long))
@@ -215,12 +222,12 @@ func TestForgedLength(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	pretend(t, c.podman, c.Room, answer)
+	pretend(t, r, c.Room, answer)
 	result, err := c.Exec(t.Context(), Cmd{Argv: []string{"cat"}, MaxOutput: 4 << 10})
 	if err != nil || len(result.Stdout) != 4<<10 || len(result.Stderr) != 4<<10 || !result.Truncated {
 		t.Errorf("%d and %d bytes, truncated %v, %v", len(result.Stdout), len(result.Stderr), result.Truncated, err)
 	}
-	pretend(t, c.podman, c.Room, answer)
+	pretend(t, r, c.Room, answer)
 	got, err := c.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}, io.Discard, func(bool) {})
 	if err != nil || got.State != RunExited || !strings.HasSuffix(long, got.Stderr) {
 		t.Errorf("%.100v, %v", got, err)
@@ -232,7 +239,7 @@ func TestForgedLength(t *testing.T) {
 	if size > 4<<10 || all > 100<<10 {
 		t.Errorf("parts of up to %d bytes, %d bytes in all", size, all)
 	}
-	pretend(t, c.podman, c.Room, func(f *boxinit.Frames, _ boxinit.Request) {
+	pretend(t, r, c.Room, func(f *boxinit.Frames, _ boxinit.Request) {
 		_ = f.WriteJSON(boxinit.FrameReply, boxinit.Reply{Error: long})
 	})
 	if _, err := c.Exec(t.Context(), Cmd{Argv: []string{"cat"}}); err == nil || len(err.Error()) > 2000 {
@@ -243,8 +250,8 @@ func TestForgedLength(t *testing.T) {
 // An operation that something pretends to carry out ends with its time.
 func TestOperationTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Container{ID: "forged", Name: "forged", Room: "!forged:example.org", podman: &Podman{log: zerolog.Nop()}, strength: "{}"}
-		pretend(t, c.podman, c.Room, func(*boxinit.Frames, boxinit.Request) { <-t.Context().Done() })
+		r, c := forged()
+		pretend(t, r, c.Room, func(*boxinit.Frames, boxinit.Request) { <-t.Context().Done() })
 		begun := time.Now()
 		if _, err := c.ReadFile(t.Context(), "/workspace/x", 10); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != operationTime {
 			t.Errorf("%v after %s", err, time.Since(begun))
@@ -275,7 +282,7 @@ func TestStuckStart(t *testing.T) {
 	if !errors.Is(err, ErrStuck) {
 		t.Fatal(err)
 	}
-	p.startTime = 0
+	container.startTime = startTime
 	if got := leftover(); got != "" {
 		t.Errorf("after the restart there is still %s", got)
 	}

@@ -2,12 +2,10 @@ package sandbox
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/containers/podman/v5/pkg/specgen"
-	"golang.org/x/sys/unix"
 )
 
 // limitsIn returns the soft and the hard limit on open files in a container.
@@ -20,14 +18,13 @@ func limitsIn(t *testing.T, c *Container) string {
 	return strings.Join(strings.Fields(string(result.Stdout)), " ")
 }
 
-// A process may have as many open files as the setting and podman's service allow.
+// A process may have as many open files as the setting allows.
 func TestOpenFiles(t *testing.T) {
 	spec := testSpec(t)
-	spec.Files = 1 << 40
-	most := testPodman.OpenFiles(t.Context(), spec.Files)
+	spec.Files = 8192
 	container := ensure(t, spec)
-	if want := fmt.Sprint(most, " ", most); most <= leastFiles || most >= 1<<40 || limitsIn(t, container) != want {
-		t.Errorf("limits %q, want %q", limitsIn(t, container), want)
+	if got := limitsIn(t, container); got != "8192 8192" {
+		t.Errorf("limits %q", got)
 	}
 	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); err != nil {
 		t.Error(err)
@@ -42,16 +39,5 @@ func TestOpenFilesRefused(t *testing.T) {
 	weakly(t, spec, func(g *specgen.SpecGenerator) { g.Rlimits[0].Hard = 1 << 40 }) // the kernel has a maximum, fs.nr_open
 	if got, want := limitsIn(t, ensure(t, spec)), fmt.Sprint(leastFiles, " ", leastFiles); got != want {
 		t.Errorf("limits %q, want %q", got, want)
-	}
-}
-
-func TestFilesIn(t *testing.T) {
-	data, err := os.ReadFile("/proc/self/limits")
-	var own unix.Rlimit
-	if err != nil || unix.Getrlimit(unix.RLIMIT_NOFILE, &own) != nil || filesIn(string(data)) != int64(own.Max) {
-		t.Errorf("%d, want %d; %v", filesIn(string(data)), own.Max, err)
-	}
-	if n := filesIn("Max open files            1024                 unlimited            files     \n"); n != 0 {
-		t.Error(n)
 	}
 }

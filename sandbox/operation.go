@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +15,14 @@ import (
 )
 
 const (
-	// retryTime is how long calls that can safely be repeated wait for podman's service to come back.
+	// retryTime is how long calls that can safely be repeated wait for the engine to come back.
 	retryTime = 10 * time.Second
 	// operationTime bounds an operation that does not take as long as what somebody has started. Ending a parked run
 	// that does not react takes 22 s.
 	operationTime = time.Minute
 )
 
-// pauses returns the backoff between two calls of podman.
+// pauses returns the backoff between two calls of an engine.
 func pauses() *retry.Backoff { return retry.New(100*time.Millisecond, 2*time.Second) }
 
 // operation is one in a container. Each has a connection of its own, on which everything comes from a container that
@@ -33,77 +32,6 @@ type operation struct {
 	stdin          io.Reader           // nil = empty; a Read that blocks is waited for
 	stdout, stderr io.Writer           // nil = dropped
 	begun          func(boxinit.Reply) // with Follow: called when the run was started
-}
-
-// do carries out an operation on a connection that the container has offered, or with `podman exec` if it offers
-// none: what podman says about that tells why. The reply is bounded. It may say that the operation failed: see
-// failure.
-func (c *Container) do(ctx context.Context, o operation) (reply boxinit.Reply, err error) {
-	if c.Name != "" {
-		defer c.podman.Hold(c.Name)()
-	}
-	o.Strength = c.strength
-	crash.Count("boxinit " + string(o.Op))
-	switch conn := c.podman.offers.take(ctx, c.Room); {
-	case conn != nil:
-		defer context.AfterFunc(ctx, func() { conn.Close() })()
-		reply, err = o.on(conn)
-	case ctx.Err() == nil && c.ID != "":
-		reply, err = c.doByExec(ctx, o)
-	default:
-		err = errors.New("it offers no connection")
-	}
-	if err != nil && ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return reply, explain(err, "work in container", c.Name)
-}
-
-// pipes are a process's input and output.
-type pipes struct {
-	*io.PipeReader
-	in *io.PipeWriter
-}
-
-func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
-
-// Close closes both.
-func (p pipes) Close() error { return errors.Join(p.in.Close(), p.PipeReader.Close()) }
-
-// doByExec carries out an operation in a process that podman starts in the container.
-func (c *Container) doByExec(ctx context.Context, o operation) (boxinit.Reply, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	input, in := io.Pipe()
-	out, output := io.Pipe()
-	why := make(chan error, 1) // why there is no process any more
-	go func() {
-		said := bounded{left: 64 << 10}
-		code, err := c.podman.attach(ctx, c.ID, process{
-			argv: []string{c.init, "operate"}, dir: "/",
-			stdin: input, hold: true, stdout: output, stderr: &said,
-		})
-		if err == nil {
-			err = unattended(code, strings.TrimSpace(said.kept.String()))
-		}
-		why <- err
-		input.CloseWithError(errLost)
-		output.CloseWithError(errLost)
-	}()
-	conn := pipes{out, in}
-	one := []byte{1}
-	_, err := conn.Write(one)
-	if err == nil {
-		_, err = io.ReadFull(conn, one)
-	}
-	var reply boxinit.Reply
-	if err == nil {
-		reply, err = o.on(conn)
-	}
-	if errors.Is(err, errLost) {
-		err = <-why
-	}
-	return reply, err
 }
 
 // Exit codes of a container that has no such boxinit, because its image is older or the agent has removed it.
@@ -213,25 +141,4 @@ func failure(r boxinit.Reply, verb string) error {
 		return fmt.Errorf("%s: %.500s", verb, text)
 	}
 	return fmt.Errorf("%s: %w: %.500s", verb, kind, text)
-}
-
-// short carries out an operation that can be repeated. It retries while podman's service, or the connection, is lost.
-// Prepare, if it is not nil, sets the streams of each try.
-func (c *Container) short(ctx context.Context, verb string, r boxinit.Request, prepare func(*operation)) (boxinit.Reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, operationTime)
-	defer cancel()
-	again := pauses().Until(time.Now().Add(retryTime))
-	for {
-		o := operation{Request: r}
-		if prepare != nil {
-			prepare(&o)
-		}
-		reply, err := c.do(ctx, o)
-		if err == nil {
-			return reply, failure(reply, verb)
-		}
-		if !errors.Is(err, ErrUnreachable) || again.Wait(ctx, err) != nil {
-			return reply, fmt.Errorf("%s: %w", verb, err)
-		}
-	}
 }

@@ -25,7 +25,7 @@ func TestConnector(t *testing.T) {
 			t.Errorf("run %s: %q, %+v, %v", id, out.String(), status, err)
 		}
 	}
-	until(t, "the container offers a connection", func() bool { return offered(testPodman, container.Room) })
+	until(t, "the container offers a connection", func() bool { return offered(testRooms, container.Room) })
 	first := connector(t, container)
 	run("one")
 	if again := connector(t, container); first == "" || again != first {
@@ -84,14 +84,7 @@ func TestUnattended(t *testing.T) {
 // elsewhere is the container by a connection of its own, to which nothing is offered.
 func elsewhere(t *testing.T, container *Container) *Container {
 	t.Helper()
-	p, err := Connect(t.Context(), "unix://"+testPodman.Socket(), testPodman.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	own := *container
-	own.podman = p
-	return &own
+	return NewRooms(testPodman, testPodman.log).container(container.Ensured)
 }
 
 type full struct{}

@@ -105,29 +105,29 @@ func TestPackagesOfRemadeContainer(t *testing.T) {
 	installs(t, container, 2)
 	var passed []string
 	spec.Replacing = func(_ context.Context, names []string) error { passed = names; return nil }
-	spec.Gateway = filepath.Join(t.TempDir(), "elsewhere")
+	testDoors.move(t, spec.Room)
 	again := ensure(t, spec)
 	if diff := gocmp.Diff([]string{"p1001", "p1002"}, passed); diff != "" || again.ID == container.ID {
 		t.Fatal(diff, again)
 	}
 	installs(t, again, maxPackages)
-	names, err := testPodman.Packages(t.Context(), spec.Room, again.Name)
+	names, err := testRooms.Packages(t.Context(), spec.Room, again.Name)
 	if err != nil || len(names) != maxPackages || names[maxPackages-1] != "p1300" {
 		t.Errorf("%d packages, %v", len(names), err)
 	}
 	again = ensure(t, spec) // which was stopped
 	installs(t, again, maxPackages+7)
-	names, err = testPodman.Packages(t.Context(), spec.Room, again.Name)
+	names, err = testRooms.Packages(t.Context(), spec.Room, again.Name)
 	if err != nil || len(names) != maxPackages || names[maxPackages-1] != "(8 more)" {
 		t.Errorf("%d packages, %q, %v", len(names), names[len(names)-1], err)
 	}
-	if _, err := testPodman.Packages(t.Context(), spec.Room+"x", again.Name); !errors.Is(err, ErrNameTaken) {
+	if _, err := testRooms.Packages(t.Context(), spec.Room+"x", again.Name); !errors.Is(err, ErrNameTaken) {
 		t.Error("another room's:", err)
 	}
-	if err := testPodman.Destroy(t.Context(), again.Name, again.Room); err != nil {
+	if err := testRooms.Remove(t.Context(), again.Name, again.Room, ""); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := testPodman.Packages(t.Context(), spec.Room, again.Name); names != nil || err != nil {
+	if names, err := testRooms.Packages(t.Context(), spec.Room, again.Name); names != nil || err != nil {
 		t.Error(names, err)
 	}
 }
@@ -154,7 +154,8 @@ func TestReinstallNotes(t *testing.T) {
 func TestReinstall(t *testing.T) {
 	t.Parallel()
 	spec := testSpec(t)
-	spec.Memory, spec.PIDs, spec.Gateway = 0, 0, filepath.Join(t.TempDir(), "gateway")
+	spec.Memory, spec.PIDs = 0, 0
+	dir := testDoors.move(t, spec.Room)
 	spec.Image = cmp.Or(os.Getenv("SANDBOX_IMAGE"), "localhost/matrix-tui-sandbox:latest")
 	if _, err := testPodman.ImageID(t.Context(), spec.Image); err != nil {
 		skipHost(t, err.Error())
@@ -183,11 +184,11 @@ make hand-made`)
 	old := derive(t, spec.Image, changed)
 	changed["etc/newer"] = nil
 	newer := derive(t, spec.Image, changed)
-	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Remove(t.Context(), container.Name, container.Room, ""); err != nil {
 		t.Fatal(err)
 	}
 
-	serveProxy(t, spec.Gateway, files)
+	serveProxy(t, dir, files)
 	spec.Image, spec.Fresh = old, true
 	container = ensure(t, spec)
 	var said bytes.Buffer // in a run, as an agent does
@@ -195,13 +196,13 @@ make hand-made`)
 	if st, err := container.Run(t.Context(), install, &said, func(bool) {}); err != nil || st.Code != 0 {
 		t.Fatal(st, err, said.String())
 	}
-	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	spec.Image = newer
 	spec.Replacing = func(context.Context, []string) error { return io.ErrShortWrite }
-	if _, err := testPodman.Ensure(t.Context(), spec); err == nil {
+	if _, err := testRooms.Ensure(t.Context(), spec); err == nil {
 		t.Error("replaced although the packages could not be recorded")
 	}
 	spec.Replacing = func(_ context.Context, found []string) error { names = found; return nil }

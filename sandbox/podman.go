@@ -2,140 +2,160 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/containers/podman/v5/libpod/define"
-	"github.com/containers/podman/v5/pkg/bindings"
-	"github.com/containers/podman/v5/pkg/bindings/images"
-	"github.com/containers/podman/v5/pkg/bindings/system"
+	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/rs/zerolog"
-
-	"matrix-tui/bot/crash"
-	"matrix-tui/state/keyed"
 )
 
-// Podman is a connection to podman's service. It is safe for concurrent use.
+// Podman is the [Engine] that runs containers with podman. It is safe for concurrent use.
 type Podman struct {
-	log    zerolog.Logger
-	values context.Context // carries the bindings' client; never cancelled
-	client *bindings.Connection
-
-	names         keyed.Locks // one Ensure, Stop or Destroy per name at a time
-	slots         sync.Mutex  // locked while a slot is chosen and stored on a volume
-	warned        sync.Map    // warnings already logged
-	limitTogether sync.Once
-	uses          uses // when each container was last used
-	offers        offers
-	ensured       sync.Map      // by name: what the last Ensure of it returned
-	startTime     time.Duration // see Run; 0 = startTime
-
-	packages imagePackages
+	*service
+	Place    Place // set it before the first Ensure
+	volumes  roomVolumes
+	together sync.Once   // limits all containers together
 	fewFiles atomic.Bool // see refusesFiles
+	packages packages
+}
 
-	asking     keyed.Locks  // locked while what follows is found out
-	host       *host        // nil until then
-	known      *define.Info // what podman says about its host; nil unless somebody has asked
-	storage    string       // podman's folder; "" until somebody has asked
-	stopAsking func()
+// Place says where this host has what is mounted into containers.
+type Place struct {
+	Doors   Doors  // the rooms' gateways; nil = none
+	Inits   string // the folder for copies of the images' boxinit; "" = containers use the one in their image
+	Version string // the bot's, for the containers' labels
+}
+
+// Doors are the folders with the sockets of the rooms' gateways. They are implemented by the gateway.
+type Doors interface {
+	// Folder returns a room's folder. It exists while the room is open.
+	Folder(room string) string
+	// Renew replaces it: what still runs in an earlier container has the old one. Podman may remove a container just when
+	// it is started again, and lose sight of its processes.
+	Renew(room string) error
 }
 
 // Connect connects to podman's service at uri ("unix:///…/podman.sock"). If uri is
 // empty, it uses $CONTAINER_HOST, or else the default socket of the current user. It
 // returns ErrUnreachable if nothing answers there.
 func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, error) {
-	if uri == "" {
-		uri = os.Getenv("CONTAINER_HOST")
-	}
-	if uri == "" {
-		uri = defaultSocket(os.Getuid(), os.Getenv("XDG_RUNTIME_DIR"))
-	}
-	if !strings.HasPrefix(uri, "unix:") {
-		return nil, fmt.Errorf("connect to podman at %q: want unix:///path/of/podman.sock", uri)
-	}
-	values, err := bindings.NewConnection(ctx, uri)
+	s, err := dial(ctx, uri, log)
 	if err != nil {
-		return nil, explain(err, "connect to podman at", uri)
-	}
-	p := &Podman{log: log, values: context.WithoutCancel(values)}
-	if p.client, err = bindings.GetClient(values); err != nil {
 		return nil, err
 	}
-	if t, ok := p.client.Client.Transport.(*http.Transport); ok {
-		t.MaxIdleConnsPerHost = 8
-		t.IdleConnTimeout = 30 * time.Second
-		p.client.Client.Transport = crash.Requests("podman", t)
-	}
-	p.askAhead()
-	return p, nil
+	return &Podman{service: s, volumes: roomVolumes{service: s}, packages: packages{service: s}}, nil
 }
 
-// defaultSocket returns the default path of podman's socket for a user.
-func defaultSocket(uid int, runtimeDir string) string {
-	if uid == 0 {
-		return "unix:///run/podman/podman.sock"
-	}
-	if runtimeDir == "" {
-		runtimeDir = fmt.Sprintf("/run/user/%d", uid)
-	}
-	return "unix://" + filepath.Join(runtimeDir, "podman/podman.sock")
+// Restart stops everything in a container and starts it again.
+func (p *Podman) Restart(ctx context.Context, id string) error {
+	return containers.Restart(p.with(ctx), id, new(containers.RestartOptions).WithTimeout(1))
 }
 
-// Close closes idle connections, and those that containers offer from now on. It does not touch containers or runs.
-func (p *Podman) Close() {
-	p.stopAsking()
-	p.offers.close()
-	p.client.Client.CloseIdleConnections()
+// Resume continues a paused container, and reports whether it was paused.
+func (p *Podman) Resume(ctx context.Context, id string) (paused bool, err error) {
+	data, err := containers.Inspect(p.with(ctx), id, nil)
+	if err = explain(err, "inspect container", id); errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || data.State.Status != "paused" {
+		return false, err
+	}
+	return true, explain(containers.Unpause(p.with(ctx), id, nil), "unpause container", id)
 }
 
-// Version returns the version of podman's service, such as "4.3.1".
-func (p *Podman) Version(ctx context.Context) (string, error) {
-	report, err := system.Version(p.with(ctx), nil)
+// Info describes one container in a List.
+type Info struct {
+	ID, Name, Room string
+	// State is podman's name for it: "running", "exited", "created", "paused", …
+	State   string
+	Image   string
+	Created time.Time
+	Started time.Time // the last time; zero if never
+}
+
+// List returns every container with a room label, running or not, in one call.
+func (p *Podman) List(ctx context.Context) ([]Info, error) {
+	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {labelRoom}})
+	list, err := containers.List(p.with(ctx), options)
 	if err != nil {
-		return "", explain(err, "ask", "podman's version")
+		return nil, explain(err, "list", "containers")
 	}
-	return report.Server.Version, nil
+	infos := make([]Info, 0, len(list))
+	for _, c := range list {
+		info := Info{ID: c.ID, Room: c.Labels[labelRoom], State: c.State, Image: c.Image, Created: c.Created}
+		if c.StartedAt > 0 { // podman reports a container that was never started as started in the year 1
+			info.Started = time.Unix(c.StartedAt, 0)
+		}
+		if len(c.Names) > 0 {
+			info.Name = c.Names[0]
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
 }
 
-// Socket returns the path of podman's socket.
-func (p *Podman) Socket() string { return p.client.URI.Path }
-
-// ImageID returns the ID of a local image, or ErrImageMissing.
-func (p *Podman) ImageID(ctx context.Context, image string) (string, error) {
-	report, err := images.GetImage(p.with(ctx), image, nil)
+// Stop stops the room's container: see [Rooms.Stop].
+func (p *Podman) Stop(ctx context.Context, name, room string) error {
+	data, err := p.inspect(ctx, name, room)
 	if err != nil {
-		return "", explain(err, "look for image", image)
+		return explain(err, "stop container", name)
 	}
-	return report.ID, nil
+	return p.halt(ctx, data)
 }
 
-// with returns the caller's context with the bindings' client in it.
-func (p *Podman) with(ctx context.Context) context.Context {
-	return callContext{ctx, p.values}
-}
-
-// callContext has the caller's deadline and cancellation and the bindings' values.
-type callContext struct {
-	context.Context
-	values context.Context
-}
-
-func (c callContext) Value(key any) any {
-	if v := c.Context.Value(key); v != nil {
-		return v
+// Remove removes a room's container and, if volumesOf is not "", the volumes of that room, for good. Its range of user IDs
+// is free again then. What belongs to another room is left alone; where that has the container's name, this one's has a
+// longer one. It is no error if there is none.
+func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error {
+	data, err := p.inspect(ctx, name, room)
+	err = explain(err, "remove container", name)
+	if whole := wholeName(room); name != whole && IsGone(err) {
+		return p.Remove(ctx, whole, room, volumesOf)
 	}
-	return c.values.Value(key)
+	switch {
+	case err == nil:
+		err = p.remove(ctx, data.ID)
+	case errors.Is(err, errHalfRemoved):
+		err = p.removeRest(ctx, name, room)
+	case errors.Is(err, ErrNotFound):
+		err = nil
+	}
+	if err != nil || volumesOf == "" {
+		return err
+	}
+	if err := p.volumes.remove(ctx, volumesOf); err != nil {
+		return fmt.Errorf("remove the files of %s: %w", room, err)
+	}
+	return nil
 }
 
-// warnOnce logs a warning about a cgroup controller the first time.
-func (p *Podman) warnOnce(controller, message string) {
-	if _, said := p.warned.LoadOrStore(controller, true); !said {
-		p.log.Warn().Str("controller", controller).Msg(message)
+// removeRest removes what is left of a room's container: see errHalfRemoved. The container of another room is left alone:
+// ErrNameTaken.
+func (p *Podman) removeRest(ctx context.Context, name, room string) error {
+	all, err := p.List(ctx)
+	if err != nil {
+		return err
 	}
+	for _, one := range all {
+		switch {
+		case one.Name == name && one.Room == room:
+			return p.remove(ctx, one.ID)
+		case one.Name == name:
+			return fmt.Errorf("container %s is labelled for room %q: %w", name, one.Room, errForeign)
+		}
+	}
+	return nil // removed meanwhile
+}
+
+// HasVolumes reports whether at least one of the room's volumes exists on this host.
+func (p *Podman) HasVolumes(ctx context.Context, room string) (bool, error) {
+	return p.volumes.has(ctx, room)
+}
+
+// VolumeRooms returns the rooms on the labels of all volumes, by the volume's name.
+func (p *Podman) VolumeRooms(ctx context.Context) (map[string]string, error) {
+	return p.volumes.rooms(ctx)
 }

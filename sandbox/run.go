@@ -54,17 +54,17 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 	if err := spec.Check(); err != nil {
 		return false, err
 	}
-	if err := c.fit(); err != nil {
-		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
+	if c.Unfit != nil {
+		return false, fmt.Errorf("start run %s: %w", spec.ID, c.Unfit)
 	}
-	reply, err := c.short(ctx, "start run "+spec.ID, boxinit.Request{Op: boxinit.OpRun, Run: &spec}, nil)
+	reply, err := c.door.short(ctx, "start run "+spec.ID, boxinit.Request{Op: boxinit.OpRun, Run: &spec}, nil)
 	return reply.Existed, err
 }
 
 // RunStatus returns what the container knows about the run; State RunNone is not an error. A run that an earlier boxinit has
 // started cannot be followed: it counts as interrupted.
 func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error) {
-	if c.old {
+	if c.Old {
 		return RunStatus{State: RunInterrupted}, nil
 	}
 	reply, err := c.ofRun(ctx, boxinit.OpStatus, id)
@@ -95,7 +95,7 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 		case errors.Is(err, ErrNotFound):
 			return nil
 		case errors.Is(err, ErrNotRunning):
-			if paused, err := c.resume(ctx); err != nil || !paused {
+			if paused, err := c.door.runner.Resume(ctx, c.ID); err != nil || !paused {
 				return err // nothing is running in there
 			}
 			continue
@@ -123,18 +123,18 @@ func (c *Container) ofRun(ctx context.Context, op boxinit.Op, id string) (boxini
 	if err := boxinit.CheckID(id); err != nil {
 		return boxinit.Reply{}, err
 	}
-	return c.short(ctx, string(op)+" run "+id, boxinit.Request{Op: op, ID: id}, nil)
+	return c.door.short(ctx, string(op)+" run "+id, boxinit.Request{Op: op, ID: id}, nil)
 }
 
 // Left returns the processes that ended runs have left running in the container, oldest first.
 func (c *Container) Left(ctx context.Context) ([]Left, error) {
-	reply, err := c.short(ctx, "list what runs have left", boxinit.Request{Op: boxinit.OpLeft}, nil)
+	reply, err := c.door.short(ctx, "list what runs have left", boxinit.Request{Op: boxinit.OpLeft}, nil)
 	return reply.Left, err
 }
 
 // EndLeft ends everything that ended runs have left running. If nothing can be executed in the container, it is restarted.
 func (c *Container) EndLeft(ctx context.Context) error {
-	_, err := c.short(ctx, "end what runs have left", boxinit.Request{Op: boxinit.OpEndLeft}, nil)
+	_, err := c.door.short(ctx, "end what runs have left", boxinit.Request{Op: boxinit.OpEndLeft}, nil)
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrUnreachable) {
 		return err
 	}

@@ -29,7 +29,7 @@ func TestRunInterrupted(t *testing.T) {
 	for range 3 {
 		sh(t, container, "true") // by now it is followed
 	}
-	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := containers.Inspect(testPodman.with(t.Context()), container.ID, nil); err != nil {
@@ -51,7 +51,7 @@ func TestRunInterrupted(t *testing.T) {
 	if _, status := follow(t, container, "ended"); status.State != RunExited || status.Code != 5 {
 		t.Errorf("ended before: %+v", status)
 	}
-	if err := testPodman.Destroy(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Remove(t.Context(), container.Name, container.Room, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, status := follow(t, container, "r"); status.State != RunNone {

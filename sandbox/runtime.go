@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -36,20 +35,6 @@ func (s Spec) runs(data *define.InspectContainerData) error {
 		return fmt.Errorf("%w: %s instead of %s", ErrRuntime, is, s.Runtime)
 	}
 	return nil
-}
-
-// Runtime returns the name and path of the runtime under which podman's service starts containers. It returns an error if
-// the runtime cannot be executed.
-func (p *Podman) Runtime(ctx context.Context) (name, path string, err error) {
-	info, err := p.info(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	if info.Host.OCIRuntime == nil {
-		return "", "", errors.New("podman cannot execute its runtime")
-	}
-	path = info.Host.OCIRuntime.Path
-	return filepath.Base(path), path, nil
 }
 
 // runsUnder asks podman under which runtime a container runs.

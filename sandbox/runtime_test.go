@@ -13,7 +13,7 @@ import (
 )
 
 // serviceUnder is podman on a service that runs its containers under a runtime called like that, which is podman's own.
-func serviceUnder(t *testing.T, name string) *Podman {
+func serviceUnder(t *testing.T, name string) *Rooms {
 	t.Helper()
 	_, real, err := needPodman(t).Runtime(t.Context())
 	if err != nil {
@@ -40,7 +40,7 @@ func TestAnotherRuntime(t *testing.T) {
 		t.Errorf("in a container under podman's own: %v, outdated: %v", err, container.Outdated)
 	}
 	spec.Fresh = true
-	if _, err := testPodman.Ensure(t.Context(), spec); !errors.Is(err, ErrRuntime) {
+	if _, err := testRooms.Ensure(t.Context(), spec); !errors.Is(err, ErrRuntime) {
 		t.Errorf("a service that does not use it: %v", err)
 	}
 	if _, err := containers.Inspect(testPodman.with(t.Context()), NameFor(spec.Room), nil); err == nil {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/google/renameio/v2"
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 )
@@ -146,20 +148,12 @@ var theProfile = sync.OnceValue(func() profile {
 	return profile{encode(), hex.EncodeToString(sum[:8]), int(mark)}
 })
 
-// writeProfile writes the profile into a folder that podman can read, "" = a temporary one, and returns its path. Podman
-// reads it once, when it creates a container; then remove deletes it.
-func writeProfile(dir string) (path string, remove func(), err error) {
-	remove = func() { os.Remove(path) }
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "seccomp-"); err != nil {
-			return "", nil, fmt.Errorf("write seccomp profile: %w", err)
-		}
-		remove = func() { os.RemoveAll(dir) }
+// writeProfile writes the profile into a folder that podman can read, "" = that for temporary files, and returns its path.
+// Podman reads it when it creates a container.
+func writeProfile(dir string) (path string, err error) {
+	path = filepath.Join(cmp.Or(dir, os.TempDir()), "seccomp-"+theProfile().name+".json")
+	if err := renameio.WriteFile(path, theProfile().data, 0o644); err != nil {
+		return "", fmt.Errorf("write seccomp profile: %w", err)
 	}
-	path = filepath.Join(dir, "seccomp.json")
-	if err := os.WriteFile(path, theProfile().data, 0o644); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("write seccomp profile: %w", err)
-	}
-	return path, remove, nil
+	return path, nil
 }

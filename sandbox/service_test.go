@@ -19,8 +19,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// service is a podman service of the test's own, which can be killed.
-type service struct {
+// testService is a podman service of the test's own, which can be killed.
+type testService struct {
 	t      *testing.T
 	socket string
 	flags  []string
@@ -28,7 +28,7 @@ type service struct {
 }
 
 // startService starts one with podman's global flags.
-func startService(t *testing.T, flags ...string) *service {
+func startService(t *testing.T, flags ...string) *testService {
 	t.Helper()
 	needPodman(t)
 	if _, err := exec.LookPath("podman"); err != nil {
@@ -41,13 +41,13 @@ func startService(t *testing.T, flags ...string) *service {
 		}
 		flags = []string{"--runtime", path}
 	}
-	s := &service{t: t, socket: filepath.Join(t.TempDir(), "podman.sock"), flags: flags}
+	s := &testService{t: t, socket: filepath.Join(t.TempDir(), "podman.sock"), flags: flags}
 	s.start()
 	t.Cleanup(s.kill)
 	return s
 }
 
-func (s *service) start() {
+func (s *testService) start() {
 	s.t.Helper()
 	os.Remove(s.socket)
 	s.cmd = exec.Command("podman", append(slices.Clone(s.flags), "system", "service", "--time=0", "unix://"+s.socket)...)
@@ -63,19 +63,14 @@ func (s *service) start() {
 	})
 }
 
-func (s *service) kill() {
+func (s *testService) kill() {
 	s.cmd.Process.Kill()
 	s.cmd.Wait()
 }
 
-func (s *service) connect() *Podman {
+func (s *testService) connect() *Rooms {
 	s.t.Helper()
-	p, err := Connect(s.t.Context(), "unix://"+s.socket, zerolog.Nop())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(p.Close)
-	return p
+	return roomsAt(s.t, s.socket, testPodman.Place)
 }
 
 // A follower survives a service that is killed and comes back: each byte arrives once, whether the run was started
@@ -190,7 +185,7 @@ func TestVersion(t *testing.T) {
 
 // No goroutine or descriptor is leaked, even if a caller leaves early.
 func TestNoLeaks(t *testing.T) {
-	container := elsewhere(t, testContainer(t)) // it closes its Podman, which other tests share
+	container := elsewhere(t, testContainer(t))
 	start(t, container, "r", "echo hello; exec sleep 1000")
 	work := func() {
 		sh(t, container, "true")
@@ -201,7 +196,7 @@ func TestNoLeaks(t *testing.T) {
 		container.Exec(t.Context(), Cmd{Argv: []string{"true"}, Stdin: strings.NewReader(strings.Repeat("unread ", 1<<18))})
 	}
 	count := func() (goroutines, descriptors int) {
-		container.podman.Close()
+		testPodman.Close()
 		http.DefaultClient.CloseIdleConnections()
 		entries, err := os.ReadDir("/proc/self/fd")
 		if err != nil {

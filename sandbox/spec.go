@@ -34,12 +34,6 @@ type Spec struct {
 	// Runtime is the name of the OCI runtime under which podman's service must run the container: GVisor or Krun; "" = any
 	// that shares the host's kernel.
 	Runtime string
-	// Gateway is the directory on the host that holds the gateway's socket,
-	// mounted read-only at /run/gateway. "" = none.
-	Gateway string
-	// Inits is the folder on the host for copies of the images' boxinit, which containers mount read-only. "" = containers
-	// use the one in their image.
-	Inits string
 	// Fresh recreates the container, on its volumes, if Image now names a newer image
 	// than the one it was created from, or if it is Outdated. Nothing may be running in it.
 	Fresh bool
@@ -47,14 +41,15 @@ type Spec struct {
 	// to be called with for the new one: their names, and notes about others. The container stays if it fails. It may be
 	// called again with the same ones.
 	Replacing func(ctx context.Context, packages []string) error
-	// Created is called when a container has been created, before it starts. It must keep out what still runs in an earlier
-	// one: podman may remove a container just when it is started again, and lose sight of its processes.
-	Created func() error
-	// Version is the bot's version, for the label.
-	Version string
+}
 
-	init    string    // the copy of boxinit on the host, "" = none: see initFile
-	volumes [2]string // names of volumes: see volumesFor
+// placed is a Spec with what this host has for it.
+type placed struct {
+	Spec
+	gateway string    // the folder of the room's gateway, "" = none
+	init    string    // the copy of boxinit, "" = none: see initFile
+	volumes [2]string // names of volumes
+	version string
 }
 
 // Labels on a container and on its volumes.
@@ -102,10 +97,10 @@ func (s Spec) volumesOf() string { return cmp.Or(s.VolumesOf, s.Room) }
 // generator returns podman's specification of the container. Slot is the room's range
 // of user IDs, or -1 with rootless podman, which isolates its containers from the host
 // by itself. The caller sets the path of the seccomp profile.
-func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) *specgen.SpecGenerator {
+func (s placed) generator(imageID string, slot int, limits *rspec.LinuxResources) *specgen.SpecGenerator {
 	g := specgen.NewSpecGenerator(s.Image, false)
 	g.Name = s.Name
-	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID,
+	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.version, labelImage: imageID,
 		labelProfile: theProfile().name, labelRuntime: s.Runtime,
 		labelOperations: boxinit.OperationPath}
 	g.Hostname = "sandbox"
@@ -124,9 +119,9 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 		{Name: s.volumes[0], Dest: workspace},
 		{Name: s.volumes[1], Dest: homeDir},
 	}
-	if s.Gateway != "" {
+	if s.gateway != "" {
 		g.Mounts = []rspec.Mount{{
-			Destination: gatewayMount, Source: s.Gateway, Type: "bind",
+			Destination: gatewayMount, Source: s.gateway, Type: "bind",
 			Options: []string{"bind", "ro", "nosuid", "nodev", "noexec"},
 		}}
 	}

@@ -176,7 +176,7 @@ func TestParkedEndsWithContainer(t *testing.T) {
 	spec := testSpec(t)
 	container := ensure(t, spec)
 	sh(t, container, "mkdir -p /var/lib/boxinit/runs/parked.run && printf x | tee /var/lib/boxinit/runs/parked.run/supervisor.json >/var/lib/boxinit/runs/parked.run/lock")
-	if err := testPodman.Stop(t.Context(), container.Name, container.Room); err != nil {
+	if err := testRooms.Stop(t.Context(), container.Name, container.Room); err != nil {
 		t.Fatal(err)
 	}
 	if got := sh(t, ensure(t, spec), "ls /var/lib/boxinit/runs"); got != "" {

@@ -70,11 +70,3 @@ func mounts(g *specgen.SpecGenerator) map[string][]string {
 
 // errEarlier: it is not known how strong the container must be.
 var errEarlier = fmt.Errorf("%w: an earlier version of the bot created it", ErrWeak)
-
-// fit returns an error if no run may start in the container, whatever it looks like from inside.
-func (c *Container) fit() error {
-	if c.strength == "" {
-		return errEarlier
-	}
-	return c.misfit
-}

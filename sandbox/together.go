@@ -40,37 +40,23 @@ func UnderSystemd() bool {
 	return err == nil && info.IsDir()
 }
 
-// warnAlone warns if there is no control group for all containers on a host.
-func (p *Podman) warnAlone(systemd, rootless bool) {
-	if togetherIn(systemd, rootless) == "" {
-		p.warnOnce(TogetherSlice, "rootless podman without systemd has no common control group: what all containers together use is not limited")
-	}
-}
-
-// createTogether creates a container in the control group of all. Asking podman which kind of control group it wants takes
-// longer than creating a container: so it is told one, and what it thinks of that is remembered.
-func (e *ensuring) createTogether(ctx context.Context, g *specgen.SpecGenerator) error {
-	host, err := e.about(ctx)
+// createTogether creates a container in the control group of all.
+func (p *Podman) createTogether(ctx context.Context, g *specgen.SpecGenerator) error {
+	host, err := p.about(ctx)
 	if err != nil {
 		return err
 	}
-	_, alone := e.warned.Load(TogetherSlice)
-	if !alone {
-		g.CgroupParent = togetherIn(UnderSystemd(), host.rootless)
-	}
-	if g.CgroupParent == togetherFolder {
-		e.limitTogether.Do(func() {
+	switch g.CgroupParent = togetherIn(host.systemd, host.rootless); g.CgroupParent {
+	case "":
+		p.warnOnce(TogetherSlice, "rootless podman without systemd has no common control group: what all containers together use is not limited")
+	case togetherFolder:
+		p.together.Do(func() {
 			if err := limitTogether("/sys/fs/cgroup"); err != nil {
-				e.log.Warn().Err(err).Msg("cannot limit what all containers together use")
+				p.log.Warn().Err(err).Msg("cannot limit what all containers together use")
 			}
 		})
 	}
-	_, err = containers.CreateWithSpec(e.with(ctx), g, nil)
-	if err != nil && g.CgroupParent != "" && strings.Contains(err.Error(), "as cgroup parent when using") {
-		e.warnOnce(TogetherSlice, "podman does not manage control groups with systemd: what all containers together use is not limited")
-		g.CgroupParent = ""
-		_, err = containers.CreateWithSpec(e.with(ctx), g, nil)
-	}
+	_, err = containers.CreateWithSpec(p.with(ctx), g, nil)
 	return err
 }
 

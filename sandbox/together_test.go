@@ -23,17 +23,12 @@ func TestTogetherIn(t *testing.T) {
 	}
 }
 
-// A host without a control group for all containers is named in the log once.
-func TestWarnAlone(t *testing.T) {
+// A warning is in the log once.
+func TestWarnOnce(t *testing.T) {
 	var log bytes.Buffer
-	p := &Podman{log: zerolog.New(&log)}
-	p.warnAlone(true, true)
-	p.warnAlone(false, false)
-	if log.Len() > 0 {
-		t.Errorf("on a host with one: %s", log.String())
-	}
-	p.warnAlone(false, true)
-	p.warnAlone(false, true)
+	s := &service{log: zerolog.New(&log)}
+	s.warnOnce(TogetherSlice, "what all containers together use is not limited")
+	s.warnOnce(TogetherSlice, "what all containers together use is not limited")
 	if n := strings.Count(log.String(), "what all containers together use is not limited"); n != 1 {
 		t.Errorf("%d warnings: %s", n, log.String())
 	}
@@ -97,7 +92,7 @@ func TestContainersTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := togetherIn(UnderSystemd(), rootless(t))
+	want := togetherIn(hostOf(t).systemd, rootless(t))
 	if want != "" && !strings.Contains(data.State.CgroupPath, want) {
 		t.Errorf("the container is in %q, want it in %s", data.State.CgroupPath, want)
 	}

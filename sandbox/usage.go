@@ -3,12 +3,9 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/bindings/system"
-	"github.com/containers/podman/v5/pkg/bindings/volumes"
 	"github.com/containers/podman/v5/pkg/domain/entities/types"
 )
 
@@ -51,67 +48,4 @@ func (p *Podman) Usage(ctx context.Context) (map[string]int64, error) {
 		}
 	}
 	return used, nil
-}
-
-// VolumeRooms returns the rooms on the labels of all volumes, by the volume's name.
-func (p *Podman) VolumeRooms(ctx context.Context) (map[string]string, error) {
-	list, err := p.listVolumes(ctx, labelRoom)
-	if err != nil {
-		return nil, err
-	}
-	rooms := make(map[string]string, len(list))
-	for _, v := range list {
-		rooms[v.Name] = v.Labels[labelRoom]
-	}
-	return rooms, nil
-}
-
-// Remove removes a room's container and, if volumesOf is not "", the volumes of that room, for good. Its range of user IDs
-// is free again then. What belongs to another room is left alone; where that has the container's name, this one's has a
-// longer one.
-func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error {
-	unlock, err := p.names.Lock(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	data, err := containers.Inspect(p.with(ctx), name, nil)
-	err = explain(err, "remove container", name)
-	if whole := wholeName(room); name != whole && (errors.Is(err, ErrNotFound) || err == nil && owned(data, room) != nil) {
-		return p.Remove(ctx, whole, room, volumesOf)
-	}
-	switch {
-	case err == nil:
-		if err := owned(data, room); err != nil {
-			return err
-		}
-		if err := p.remove(ctx, data.ID); err != nil {
-			return err
-		}
-		p.uses.forget(name)
-		p.ensured.Delete(name)
-	case errors.Is(err, errHalfRemoved):
-		if err := p.removeRest(ctx, name, room); err != nil {
-			return err
-		}
-	case !errors.Is(err, ErrNotFound):
-		return err
-	}
-	if volumesOf == "" {
-		return nil
-	}
-	p.slots.Lock()
-	defer p.slots.Unlock()
-	for _, kind := range volumeKinds {
-		volume, _, err := p.volumeOf(ctx, kind, volumesOf)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		} else if err != nil {
-			return err
-		}
-		if err := explain(volumes.Remove(p.with(ctx), volume, nil), "remove volume", volume); err != nil && !errors.Is(err, ErrNotFound) {
-			return fmt.Errorf("remove the files of %s: %w", room, err)
-		}
-	}
-	return nil
 }

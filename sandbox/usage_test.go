@@ -6,7 +6,7 @@ func TestUsageAndRemove(t *testing.T) {
 	spec := testSpec(t)
 	container := ensure(t, spec)
 	sh(t, container, "head -c 3000000 /dev/zero > /workspace/large; head -c 2000000 /dev/zero > /opt-large; head -c 1000000 /dev/zero > /root/large")
-	used, err := testPodman.Usage(t.Context())
+	used, err := testRooms.Usage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -15,20 +15,20 @@ func TestUsageAndRemove(t *testing.T) {
 	}
 
 	other := testRoom(t)
-	if err := testPodman.Remove(t.Context(), container.Name, other, ""); err != nil {
+	if err := testRooms.Remove(t.Context(), container.Name, other, ""); err != nil {
 		t.Error(err)
 	}
 	if still := ensure(t, spec); still.ID != container.ID || still.Started {
 		t.Error("another room's container was removed with it")
 	}
-	if err := testPodman.Remove(t.Context(), container.Name, spec.Room, ""); err != nil {
+	if err := testRooms.Remove(t.Context(), container.Name, spec.Room, ""); err != nil {
 		t.Fatal(err)
 	}
 	if there, err := testPodman.HasVolumes(t.Context(), spec.Room); err != nil || !there {
 		t.Errorf("the volumes went with the container: %v, %v", there, err)
 	}
 	for range 2 { // nothing is left to remove the second time
-		if err := testPodman.Remove(t.Context(), container.Name, spec.Room, spec.Room); err != nil {
+		if err := testRooms.Remove(t.Context(), container.Name, spec.Room, spec.Room); err != nil {
 			t.Fatal(err)
 		}
 	}

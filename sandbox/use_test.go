@@ -13,16 +13,16 @@ func TestStopUnused(t *testing.T) {
 	sh(t, container, "echo kept > /etc/kept; echo kept > /workspace/kept")
 	stop := func(since time.Time) bool {
 		t.Helper()
-		stopped, err := testPodman.StopUnused(t.Context(), container.Name, container.Room, since)
+		stopped, err := testRooms.StopUnused(t.Context(), container.Name, container.Room, since)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return stopped
 	}
-	if last, busy := testPodman.LastUse(container.Name); busy || time.Since(last) > hung || stop(last.Add(-time.Second)) {
+	if last, busy := testRooms.LastUse(container.Name); busy || time.Since(last) > hung || stop(last.Add(-time.Second)) {
 		t.Errorf("stopped although it was used after that; last use %v, busy %v", last, busy)
 	}
-	release := testPodman.Hold(container.Name)
+	release := testRooms.Hold(container.Name)
 	if stop(time.Now().Add(time.Hour)) {
 		t.Error("stopped in the middle of a task")
 	}
@@ -33,7 +33,7 @@ func TestStopUnused(t *testing.T) {
 		_, err := container.FollowRun(t.Context(), "long", 0, io.Discard)
 		followed <- err
 	}()
-	until(t, "the run is being followed", func() bool { _, busy := testPodman.LastUse(container.Name); return busy })
+	until(t, "the run is being followed", func() bool { _, busy := testRooms.LastUse(container.Name); return busy })
 	if stop(time.Now().Add(time.Hour)) {
 		t.Error("stopped during a run")
 	}
@@ -57,7 +57,7 @@ func TestStopUnused(t *testing.T) {
 	if got := sh(t, again, "cat /etc/kept /workspace/kept"); got != "kept\nkept" {
 		t.Errorf("files afterwards: %q", got)
 	}
-	if stopped, err := testPodman.StopUnused(t.Context(), "sandbox-nobody-00000000", "!nobody", time.Now()); err != nil || !stopped {
+	if stopped, err := testRooms.StopUnused(t.Context(), "sandbox-nobody-00000000", "!nobody", time.Now()); err != nil || !stopped {
 		t.Errorf("a container that does not exist: %v, %v", stopped, err)
 	}
 }
@@ -81,7 +81,7 @@ func TestUses(t *testing.T) {
 
 func infoOf(t *testing.T, name string) Info {
 	t.Helper()
-	infos, err := testPodman.List(t.Context())
+	infos, err := testRooms.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

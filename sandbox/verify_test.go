@@ -80,7 +80,8 @@ func TestOldImage(t *testing.T) {
 // Two processes check at the same time, such as two doctors or a doctor and an installer.
 func TestCheck(t *testing.T) {
 	needPodman(t)
-	spec := Spec{Image: testImage, Memory: 256 << 20, PIDs: 128, Version: "check-" + rand.Text()}
+	spec := Spec{Image: testImage, Memory: 256 << 20, PIDs: 128}
+	version := "check-" + rand.Text()
 	var checks errgroup.Group
 	for range 2 {
 		p, err := Connect(t.Context(), "", zerolog.Nop())
@@ -88,12 +89,13 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
+		p.Place.Version = version
 		checks.Go(func() error { return p.Check(t.Context(), spec, t.TempDir()) })
 	}
 	if err := checks.Wait(); err != nil {
 		t.Error(err)
 	}
-	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {labelVersion + "=" + spec.Version}})
+	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {labelVersion + "=" + version}})
 	if left, err := containers.List(testPodman.with(t.Context()), options); err != nil || len(left) > 0 {
 		t.Errorf("its container is still there: %v, %v", left, err)
 	}
@@ -120,25 +122,21 @@ func weakly(t *testing.T, spec Spec, lose func(*specgen.SpecGenerator)) {
 	t.Helper()
 	p := testPodman
 	spec.Name = NameFor(spec.Room)
-	e := ensuring{Podman: p, spec: spec}
-	if err := e.makeGateway(); err != nil {
-		t.Fatal(err)
-	}
 	imageID, err := p.ImageID(t.Context(), spec.Image)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, slot, err := p.volumesFor(t.Context(), spec.Room)
+	names, slot, err := p.volumes.ensure(t.Context(), spec.Room)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec.volumes = names
+	here := placed{Spec: spec, gateway: testDoors.Folder(spec.Room), volumes: names}
 	limits, err := spec.resources(hostOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := spec.generator(imageID, slot, limits)
-	if g.SeccompProfilePath, _, err = writeProfile(spec.Gateway); err != nil {
+	g := here.generator(imageID, slot, limits)
+	if g.SeccompProfilePath, err = writeProfile(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	lose(g)

@@ -44,14 +44,14 @@ func TestVolumesAreListedWhileManyAreRemoved(t *testing.T) {
 			done = true
 		default:
 		}
-		if _, err := p.listVolumes(t.Context(), label); err != nil {
+		if _, err := p.volumes.list(t.Context(), label); err != nil {
 			t.Fatalf("list %d: %v", lists, err)
 		}
 	}
 	if err := removal.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := p.listVolumes(t.Context(), label); err != nil || len(left) > 0 {
+	if left, err := p.volumes.list(t.Context(), label); err != nil || len(left) > 0 {
 		t.Errorf("left: %d, %v", len(left), err)
 	}
 }

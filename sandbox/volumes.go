@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings/volumes"
@@ -16,20 +17,26 @@ import (
 // noSlot stands for "no range of user IDs".
 const noSlot = -1
 
-// volumesFor creates the room's two volumes if they are missing and returns their names and the room's
+// roomVolumes are those of all rooms.
+type roomVolumes struct {
+	*service
+	changing sync.Mutex // locked while a slot is chosen and stored on a volume
+}
+
+// ensure creates the room's two volumes if they are missing and returns their names and the room's
 // slot. The slot is stored on the volumes, because they hold the files owned by its
 // user IDs; containers come and go.
-func (p *Podman) volumesFor(ctx context.Context, room string) (names [2]string, slot int, err error) {
-	host, err := p.about(ctx)
+func (v *roomVolumes) ensure(ctx context.Context, room string) (names [2]string, slot int, err error) {
+	host, err := v.about(ctx)
 	if err != nil {
 		return names, noSlot, err
 	}
-	p.slots.Lock()
-	defer p.slots.Unlock()
+	v.changing.Lock()
+	defer v.changing.Unlock()
 	var missing []string
 	slot = noSlot
 	for i, kind := range volumeKinds {
-		name, found, err := p.volumeOf(ctx, kind, room)
+		name, found, err := v.of(ctx, kind, room)
 		names[i] = name
 		if errors.Is(err, ErrNotFound) {
 			missing = append(missing, name)
@@ -49,7 +56,7 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (names [2]string, 
 		if len(missing) < len(names) {
 			return names, noSlot, fmt.Errorf("volumes of %s: no slot label: %w", room, ErrNameTaken)
 		}
-		if slot, err = p.freeSlot(ctx); err != nil {
+		if slot, err = v.freeSlot(ctx); err != nil {
 			return names, noSlot, err
 		}
 	}
@@ -58,23 +65,23 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (names [2]string, 
 		if slot != noSlot {
 			labels[labelSlot] = strconv.Itoa(slot)
 		}
-		if _, err := volumes.Create(p.with(ctx), types.VolumeCreateOptions{Name: name, Labels: labels, Label: labels}, nil); err != nil {
+		if _, err := volumes.Create(v.with(ctx), types.VolumeCreateOptions{Name: name, Labels: labels, Label: labels}, nil); err != nil {
 			return names, noSlot, explain(err, "create volume", name)
 		}
 	}
 	return names, slot, nil
 }
 
-// volumeOf returns the name of one of the room's volumes, and its slot. ErrNotFound means that there is none, and that
+// of returns the name of one of the room's volumes, and its slot. ErrNotFound means that there is none, and that
 // the name is free. Another room may have the same short name: then it is the one with the whole hash.
-func (p *Podman) volumeOf(ctx context.Context, kind, room string) (name string, slot int, err error) {
+func (v *roomVolumes) of(ctx context.Context, kind, room string) (name string, slot int, err error) {
 	name, whole := kind+roomname.Short(room), kind+roomname.Whole(room)
-	slot, err = p.slotOf(ctx, name, room)
+	slot, err = v.slotOf(ctx, name, room)
 	taken := errors.Is(err, ErrNameTaken)
 	if !taken && !errors.Is(err, ErrNotFound) {
 		return name, slot, err
 	}
-	if found, other := p.slotOf(ctx, whole, room); taken || !errors.Is(other, ErrNotFound) {
+	if found, other := v.slotOf(ctx, whole, room); taken || !errors.Is(other, ErrNotFound) {
 		return whole, found, other
 	}
 	return name, slot, err
@@ -82,8 +89,8 @@ func (p *Podman) volumeOf(ctx context.Context, kind, room string) (name string, 
 
 // slotOf returns the slot on a volume's label, or noSlot. If the volume does not belong
 // to the room, it returns ErrNameTaken.
-func (p *Podman) slotOf(ctx context.Context, name, room string) (int, error) {
-	volume, err := volumes.Inspect(p.with(ctx), name, nil)
+func (v *roomVolumes) slotOf(ctx context.Context, name, room string) (int, error) {
+	volume, err := volumes.Inspect(v.with(ctx), name, nil)
 	if err != nil {
 		return noSlot, explain(err, "inspect volume", name)
 	}
@@ -97,8 +104,8 @@ func (p *Podman) slotOf(ctx context.Context, name, room string) (int, error) {
 }
 
 // freeSlot returns the lowest slot that no volume uses.
-func (p *Podman) freeSlot(ctx context.Context) (int, error) {
-	list, err := p.listVolumes(ctx, labelSlot)
+func (v *roomVolumes) freeSlot(ctx context.Context) (int, error) {
+	list, err := v.list(ctx, labelSlot)
 	if err != nil {
 		return noSlot, err
 	}
@@ -109,15 +116,54 @@ func (p *Podman) freeSlot(ctx context.Context) (int, error) {
 	return lowestFree(taken)
 }
 
-// listVolumes returns the volumes that have a label.
-func (p *Podman) listVolumes(ctx context.Context, label string) ([]*types.VolumeListReport, error) {
+// list returns the volumes that have a label.
+func (v *roomVolumes) list(ctx context.Context, label string) ([]*types.VolumeListReport, error) {
 	options := new(volumes.ListOptions).WithFilters(map[string][]string{"label": {label}})
 	again := pauses().Until(time.Now().Add(retryTime)) // each attempt may meet another volume that is being removed
-	list, err := volumes.List(p.with(ctx), options)
+	list, err := volumes.List(v.with(ctx), options)
 	for err != nil && errors.Is(explain(err, "list", "volumes"), ErrNotFound) && again.Wait(ctx, err) == nil {
-		list, err = volumes.List(p.with(ctx), options)
+		list, err = volumes.List(v.with(ctx), options)
 	}
 	return list, explain(err, "list", "volumes")
+}
+
+// has reports whether at least one of the room's volumes exists.
+func (v *roomVolumes) has(ctx context.Context, room string) (bool, error) {
+	for _, kind := range volumeKinds {
+		if _, _, err := v.of(ctx, kind, room); !errors.Is(err, ErrNotFound) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// rooms returns the rooms on the labels of all volumes, by the volume's name.
+func (v *roomVolumes) rooms(ctx context.Context) (map[string]string, error) {
+	list, err := v.list(ctx, labelRoom)
+	if err != nil {
+		return nil, err
+	}
+	rooms := make(map[string]string, len(list))
+	for _, one := range list {
+		rooms[one.Name] = one.Labels[labelRoom]
+	}
+	return rooms, nil
+}
+
+// remove removes a room's volumes.
+func (v *roomVolumes) remove(ctx context.Context, room string) error {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	for _, kind := range volumeKinds {
+		name, _, err := v.of(ctx, kind, room)
+		if err == nil {
+			err = explain(volumes.Remove(v.with(ctx), name, nil), "remove volume", name)
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 func lowestFree(taken []int) (int, error) {

@@ -30,7 +30,7 @@ const (
 
 // Keeper looks after the containers of this bot's rooms, and the disks.
 type Keeper struct {
-	Podman   sandbox.Engine
+	Podman   *sandbox.Rooms
 	Store    *state.Store
 	Journal  *state.Journal
 	StateDir string

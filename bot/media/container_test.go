@@ -13,8 +13,8 @@ import (
 // realContainer returns a container of the real image, removed after the test.
 func realContainer(t *testing.T) *sandbox.Container {
 	t.Helper()
-	podman, image := sandboxtest.Connect(t, zerolog.Nop())
-	return sandboxtest.Ensure(t, podman, sandbox.Spec{Room: sandboxtest.Room("media"), Image: image, Memory: 512 << 20, PIDs: 256, Version: "test"})
+	podman, image := sandboxtest.Connect(t, nil, zerolog.Nop())
+	return sandboxtest.Ensure(t, podman, sandbox.Spec{Room: sandboxtest.Room("media"), Image: image, Memory: 512 << 20, PIDs: 256})
 }
 
 // sh runs a script in the container's outbox, which it creates.

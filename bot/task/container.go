@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"matrix-tui/sandbox"
@@ -43,16 +42,14 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 // Ensure creates or starts the room's container. With fresh, it replaces one with an
 // outdated image or seccomp profile, or another runtime.
 func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error) {
-	dir, err := e.Gateway.Open(e.ID)
-	if err != nil {
+	if _, err := e.Gateway.Open(e.ID); err != nil {
 		return nil, fmt.Errorf("open gateway: %w", err)
 	}
 	name := e.Store.Container(e.ID)
 	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
 		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs, Files: e.Files, Runtime: e.Runtime,
-		Gateway: dir, Inits: filepath.Join(e.StateDir, "boxinit"), Version: e.Version, Fresh: fresh,
+		Fresh:     fresh,
 		Replacing: func(ctx context.Context, packages []string) error { return e.Store.AddPackages(ctx, e.ID, packages) },
-		Created:   func() error { return e.Gateway.Renew(e.ID) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ensure container: %w", err)
@@ -81,8 +78,8 @@ func (e *Env) Retire(ctx context.Context) error {
 	if err != nil && !errors.Is(err, sandbox.ErrNameTaken) {
 		return fmt.Errorf("keep packages of container %s: %w", name, err)
 	}
-	if err := e.Podman.Destroy(ctx, name, e.ID); err != nil && !sandbox.IsGone(err) {
-		return fmt.Errorf("destroy container %s: %w", name, err)
+	if err := e.Podman.Remove(ctx, name, e.ID, ""); err != nil {
+		return fmt.Errorf("remove container %s: %w", name, err)
 	}
 	return nil
 }

@@ -38,7 +38,6 @@ type Config struct {
 	Server   string // name of the bot's homeserver; "" before the login
 	StateDir string
 	Tmp      string // directory for files in transfer between rooms and containers
-	Version  string
 
 	Image  string
 	Memory int64 // bytes
@@ -70,7 +69,7 @@ type Deps struct {
 	Journal     *state.Journal
 	Store       *state.Store
 	Transcripts *state.Transcripts
-	Podman      sandbox.Engine
+	Podman      *sandbox.Rooms
 	Keeper      *capacity.Keeper
 	Gateway     *gateway.Gateway
 	Models      *models.Models

@@ -26,7 +26,8 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 	defer podman.Close()
 	doors := gateway.New(gateway.Config{Dir: filepath.Join(s.StateDir(), "gateway"), Upstream: &url.URL{}, Log: zerolog.Nop()})
 	defer func() { err = errors.Join(err, doors.Close(ctx)) }()
-	m := maker{podman: podman, doors: doors, state: s.StateDir(), image: b.host.Image(), containers: map[string]string{}}
+	podman.Place = sandbox.Place{Doors: doors, Inits: filepath.Join(s.StateDir(), "boxinit"), Version: "bench"}
+	m := maker{rooms: sandbox.NewRooms(podman, zerolog.Nop()), doors: doors, image: b.host.Image(), containers: map[string]string{}}
 
 	var made []float64
 	for _, count := range []int{10, b.containers} {
@@ -96,33 +97,29 @@ func measureReady(ctx context.Context, b *bench, s *scene, containers int) error
 
 // maker creates the rooms' containers as the bot does.
 type maker struct {
-	podman     *sandbox.Podman
+	rooms      *sandbox.Rooms
 	doors      *gateway.Gateway
 	image      string
-	state      string            // the bot's STATE_DIR
 	containers map[string]string // by room
 }
 
 // make creates one and returns how long podman took.
 func (m *maker) make(ctx context.Context, name, room string) (time.Duration, error) {
-	dir, err := m.doors.Open(room)
-	if err != nil {
-		return 0, err
-	}
-	if err := m.doors.Shut(room); err != nil { // the bot will open it
+	if _, err := m.doors.Open(room); err != nil {
 		return 0, err
 	}
 	begun := time.Now()
-	container, err := m.podman.Ensure(ctx, sandbox.Spec{
-		Room: room, Name: name, Image: m.image, Memory: 2 << 30, CPUs: 2, PIDs: 1024, Runtime: os.Getenv("SANDBOX_RUNTIME"), Gateway: dir, Inits: filepath.Join(m.state, "boxinit"), Version: "bench",
+	container, err := m.rooms.Ensure(ctx, sandbox.Spec{
+		Room: room, Name: name, Image: m.image, Memory: 2 << 30, CPUs: 2, PIDs: 1024, Runtime: os.Getenv("SANDBOX_RUNTIME"),
 	})
+	took := time.Since(begun)
+	err = errors.Join(err, m.doors.Shut(room)) // the bot will open it
 	if err != nil {
 		return 0, err
 	}
 	if !container.Created || !container.Started {
 		return 0, fmt.Errorf("container %s already existed", name)
 	}
-	took := time.Since(begun)
 	m.containers[room] = name
 	return took, nil
 }
@@ -135,7 +132,7 @@ func (m *maker) all(ctx context.Context, s *scene, rooms []string) error {
 	for _, room := range rooms {
 		name := s.Own(room)
 		group.Go(func() error {
-			one := maker{podman: m.podman, doors: m.doors, state: m.state, image: m.image, containers: map[string]string{}}
+			one := maker{rooms: m.rooms, doors: m.doors, image: m.image, containers: map[string]string{}}
 			_, err := one.make(ctx, name, room)
 			if err == nil {
 				done <- [2]string{room, name}

@@ -79,22 +79,23 @@ func measureGateway(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	g.Begin(room, "bench", "gemini-3.1-pro-preview")
-	direct, err := s.openModel(filepath.Join(dir, "model"), key)
-	if err != nil {
-		return err
-	}
-	defer direct.Close()
 	podman, err := sandbox.Connect(ctx, "unix://"+s.Socket(), zerolog.Nop())
 	if err != nil {
 		return err
 	}
 	defer podman.Close()
+	podman.Place = sandbox.Place{Doors: g, Version: "bench"}
 	container, err := podman.Ensure(ctx, sandbox.Spec{
-		Room: room, Name: s.Own(room), Image: b.host.Image(), Memory: 2 << 30, CPUs: 2, PIDs: 1024, Runtime: os.Getenv("SANDBOX_RUNTIME"), Gateway: dir, Version: "bench",
+		Room: room, Name: s.Own(room), Image: b.host.Image(), Memory: 2 << 30, CPUs: 2, PIDs: 1024, Runtime: os.Getenv("SANDBOX_RUNTIME"),
 	})
 	if err != nil {
 		return err
 	}
+	direct, err := s.openModel(filepath.Join(dir, "model"), key) // not before: the folder is a new one
+	if err != nil {
+		return err
+	}
+	defer direct.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "podman", "exec", "--interactive", container.Name, "node", "-", strconv.Itoa(perSample*b.n), "/run/gateway/model")

@@ -186,7 +186,7 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 func (g *Gateway) Renew(room string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := os.RemoveAll(g.dir(room)); err != nil {
+	if err := os.RemoveAll(g.Folder(room)); err != nil {
 		return fmt.Errorf("remove gateway directory: %w", err)
 	}
 	_, err := g.open(room)
@@ -198,7 +198,7 @@ func (g *Gateway) open(room string) (dir string, err error) {
 	if g.closed {
 		return "", errors.New("gateway is closed")
 	}
-	dir = g.dir(room)
+	dir = g.Folder(room)
 	// Nobody else on this host may reach the sockets: who can connect to one uses the model as the room does. The
 	// container mounts its own directory, so that must stay the same one; root in the container is another user here.
 	if err := errors.Join(makeDir(g.cfg.Dir, 0o700), makeDir(dir, 0o755), mark(dir, room)); err != nil {

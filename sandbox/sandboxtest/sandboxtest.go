@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -17,18 +16,21 @@ import (
 )
 
 // Connect connects to podman and returns the product's image, or skips the test if either is missing.
-func Connect(t *testing.T, log zerolog.Logger) (podman *sandbox.Podman, image string) {
+// Containers are made with the doors, nil = none.
+func Connect(t *testing.T, doors sandbox.Doors, log zerolog.Logger) (rooms *sandbox.Rooms, image string) {
 	t.Helper()
 	podman, err := sandbox.Connect(t.Context(), "", log)
 	if err != nil {
 		Skip(t, err)
 	}
-	t.Cleanup(podman.Close)
+	podman.Place = sandbox.Place{Doors: doors, Version: "test"}
+	rooms = sandbox.NewRooms(podman, log)
+	t.Cleanup(rooms.Close)
 	image = cmp.Or(os.Getenv("SANDBOX_IMAGE"), "localhost/matrix-tui-sandbox:latest")
 	if _, err := podman.ImageID(t.Context(), image); err != nil {
 		Skip(t, err)
 	}
-	return podman, image
+	return rooms, image
 }
 
 // Room returns the ID of a made-up room.
@@ -52,13 +54,13 @@ func GatewayDir(t *testing.T) string {
 }
 
 // Ensure creates a container that is removed, with its volumes, after the test.
-func Ensure(t *testing.T, podman *sandbox.Podman, spec sandbox.Spec) *sandbox.Container {
+func Ensure(t *testing.T, rooms *sandbox.Rooms, spec sandbox.Spec) *sandbox.Container {
 	t.Helper()
-	container, err := podman.Ensure(t.Context(), spec)
+	container, err := rooms.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { remove(t, podman, container) })
+	t.Cleanup(func() { remove(t, rooms, container) })
 	return container
 }
 
@@ -71,15 +73,10 @@ func Skip(t *testing.T, why error) {
 	t.Skip("NOT TESTED with the real parts: ", why)
 }
 
-func remove(t *testing.T, podman *sandbox.Podman, container *sandbox.Container) {
+func remove(t *testing.T, rooms *sandbox.Rooms, container *sandbox.Container) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if err := podman.Destroy(ctx, container.Name, container.Room); err != nil {
+	if err := rooms.Remove(ctx, container.Name, container.Room, container.Room); err != nil {
 		t.Error(err)
-	}
-	slug := strings.TrimPrefix(container.Name, "sandbox-")
-	rm := exec.CommandContext(ctx, "podman", "--url", "unix://"+podman.Socket(), "volume", "rm", "--force", "workspace-"+slug, "home-"+slug)
-	if out, err := rm.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
 	}
 }

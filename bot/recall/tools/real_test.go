@@ -22,7 +22,6 @@ import (
 // The real CLI offers the tools to the model and calls them, without an approval. Only calls reach the server: the start
 // of a run does not wait for it.
 func TestRealTools(t *testing.T) {
-	podman, image := sandboxtest.Connect(t, zerolog.Nop())
 	script, err := agenttest.Load([]byte(`
 rules:
   - {when: 'go', call: [{name: mcp_memory_memory_search, args: {query: pelican}}]}
@@ -38,7 +37,7 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := sandbox.Spec{Room: sandboxtest.Room("tools"), Image: image, Version: "test"}
+	spec := sandbox.Spec{Room: sandboxtest.Room("tools")}
 	r := open(t)
 	r.learn(t, spec.Room, 1, "remember that the harbour's code word is pelican", "Noted.")
 
@@ -50,11 +49,13 @@ rules:
 		return serve(room)
 	})
 	door.Begin(spec.Room, "run", agent.DefaultModel)
-	if spec.Gateway, err = door.Open(spec.Room); err != nil {
+	if _, err = door.Open(spec.Room); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = door.Shut(spec.Room) })
-	container := sandboxtest.Ensure(t, podman, spec)
+	rooms, image := sandboxtest.Connect(t, door, zerolog.Nop())
+	spec.Image = image
+	container := sandboxtest.Ensure(t, rooms, spec)
 
 	list, err := List(t.Context())
 	if err != nil {

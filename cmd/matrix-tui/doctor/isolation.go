@@ -75,7 +75,7 @@ func checkIsolation(ctx context.Context, cfg *settings.Config, podman *sandbox.P
 	case err != nil:
 		return bad("isolation: a container could not be checked: %s", sentence.Text(err))
 	}
-	more := fewerFiles(cfg, podman.OpenFiles(ctx, int64(cfg.Files))) + noLimits(cfg)
+	more := fewerFiles(cfg, podman.OpenFiles(int64(cfg.Files))) + noLimits(cfg)
 	if cfg.Runtime != "" {
 		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own (%s)%s", cfg.Runtime, more)
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/rs/zerolog"
 
@@ -34,7 +35,7 @@ func complete(ctx context.Context, a *cli.App, over map[string]string) (*setting
 // openParts opens the bot's state and podman, for a start or for the trial of one. The
 // caller holds the lock of the state folder. closeParts closes everything in reverse
 // order.
-func openParts(ctx context.Context, cfg *settings.Config, log zerolog.Logger) (parts bot.Parts, closeParts func() error, err error) {
+func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors, log zerolog.Logger) (parts bot.Parts, closeParts func() error, err error) {
 	var opened []func() error
 	closeAll := func() (err error) {
 		for _, one := range opened {
@@ -55,9 +56,12 @@ func openParts(ctx context.Context, cfg *settings.Config, log zerolog.Logger) (p
 	if parts.Transcripts, err = state.OpenTranscripts(dir, log); err != nil {
 		return parts, nil, err
 	}
-	if parts.Podman, err = sandbox.Connect(ctx, string(cfg.ContainerHost), log); err != nil {
+	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)
+	if err != nil {
 		return parts, nil, fmt.Errorf("connect to podman: %w", err)
 	}
+	podman.Place = sandbox.Place{Doors: doors, Inits: filepath.Join(dir, "boxinit"), Version: cli.Version()}
+	parts.Podman = sandbox.NewRooms(podman, log)
 	opened = append(opened, func() error { parts.Podman.Close(); return nil })
 	if cfg.MemorySlot != settings.NoMemory {
 		if parts.Recall, err = memories.OpenMemory(ctx, cfg, parts.Store, parts.Journal, log); err != nil {

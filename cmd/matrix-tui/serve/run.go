@@ -95,23 +95,22 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 		defer listener.Close() // also closed by its user
 	}
 
-	parts, closeParts, err := openParts(ctx, cfg, log)
-	if err != nil {
-		return err
-	}
-	defer cli.Closing(&err, closeParts)
 	upstream, err := url.Parse(string(cfg.GeminiURL))
 	if err != nil {
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
 	}
-	parts.Models = models.Open(dir, &gemini.Client{Base: upstream, Key: cfg.GeminiKey.Reveal()}, log)
 	sockets := filepath.Join(dir, cli.GatewayFolder)
 	if on.rehearsal != nil {
 		sockets = filepath.Join(dir, "tmp", "g") // no container may find it
 	}
 	gate := gateway.New(gateway.Config{Dir: sockets, Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, ProxyNames: bool(cfg.ProxyNames), Log: log})
+	parts, closeParts, err := openParts(ctx, cfg, gate, log)
+	if err != nil {
+		return err
+	}
+	defer cli.Closing(&err, closeParts)
 	defer cli.Closing(&err, func() error { return cli.WithGrace(ctx, gate.Close) })
-
+	parts.Models = models.Open(dir, &gemini.Client{Base: upstream, Key: cfg.GeminiKey.Reveal()}, log)
 	offers := agent.Offers{Search: slices.Contains(cfg.ModelTools, "google_search")}
 	if parts.Recall != nil {
 		if offers.Memory, err = tools.List(ctx); err != nil {

@@ -42,7 +42,7 @@ func trial(ctx context.Context, a *cli.App, cfg *settings.Config) (err error) {
 		return err
 	}
 	defer cli.Closing(&err, lock.Close)
-	parts, closeParts, err := openParts(ctx, cfg, log)
+	parts, closeParts, err := openParts(ctx, cfg, nil, log)
 	if err != nil {
 		return err
 	}
