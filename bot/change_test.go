@@ -56,7 +56,7 @@ func TestRedactedPart(t *testing.T) {
 	tasks, _ := d.bot.Journal.Tasks.In(t.Context(), d.id, state.TaskQueued)
 	for _, rec := range tasks {
 		for _, said := range rec.Said {
-			if said.Text != deletedSay {
+			if !strings.Contains(said.Text, "was deleted before you received it") {
 				t.Errorf("the deleted message is still part of a task that has not started: %q", said.Text)
 			}
 		}
@@ -74,7 +74,7 @@ func TestRedactedSteer(t *testing.T) {
 	d.says("$3", "@ann:here", "m.room.redaction", `{"redacts":"$2"}`, time.Second)
 	d.decides()
 	rec, _ := d.bot.Journal.Tasks.Get(t.Context(), state.KeyOf(d.id, "$1"))
-	if len(rec.Said) != 1 || rec.Said[0].Text != deletedSay { // the run was stopped for it, so it has to go on
+	if len(rec.Said) != 1 || !strings.Contains(rec.Said[0].Text, "was deleted before you received it") { // the run was stopped for it, so it has to go on
 		t.Errorf("the deleted !steer stays: %q", rec.Said[0].Text)
 	}
 }

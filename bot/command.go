@@ -104,14 +104,19 @@ func (r *room) describe(ctx context.Context) {
 // doStop runs !stop.
 func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
 	if what != "" { // all
-		return r.stop.All(ctx, row)
+		return r.decider.All(ctx, row)
 	}
-	return r.stop.Stop(ctx, row)
+	return r.decider.Stop(ctx, row)
 }
 
 // doSteer runs !steer.
 func (r *room) doSteer(ctx context.Context, row state.Event, text string) error {
-	return r.stop.Steer(ctx, row, text)
+	return r.decider.Steer(ctx, row, text)
+}
+
+// doAnswer runs !answer.
+func (r *room) doAnswer(ctx context.Context, row state.Event, text string) error {
+	return r.decider.Answer(ctx, row, text)
 }
 
 // doAlerts runs !alerts: alerts go to this room, or are turned off.

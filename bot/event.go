@@ -121,5 +121,5 @@ func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (
 // mention; routeOf decides later whether it does that.
 func (r *room) mayConcern(ctx context.Context, e event.Event) bool {
 	m, _ := e.Message()
-	return !command.IsForeign(m.Words()) && r.couldAnswer(e) || r.stop.Wanted(ctx, e, r.bot.UserID(), r.bot.profile.Name()) || r.couldJoin(e)
+	return !command.IsForeign(m.Words()) && r.couldAnswer(e) || r.decider.Wanted(ctx, e, r.bot.UserID(), r.bot.profile.Name()) || m.IsFile() && r.bot.Debounce > 0
 }

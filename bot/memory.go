@@ -3,8 +3,6 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"matrix-tui/bot/command"
@@ -59,24 +57,6 @@ func (r *room) forgetText(ctx context.Context, what string) (answer string, err 
 		answer += " Notes in the container may still have it, because I could not clean them yet: repeat the command later."
 	}
 	return answer, nil
-}
-
-// undoKeys are the reactions that take back what a task has noted.
-var undoKeys = []string{"🗑", "❌"}
-
-// undo takes back what a task has noted, if a reaction on its result asks for that.
-func (r *room) undo(ctx context.Context, row state.Event, key string, told state.Message) error {
-	if told.Kind != state.KindFinal || !slices.Contains(undoKeys, strings.TrimRight(key, "\uFE0F")) {
-		return r.finish(ctx, row)
-	}
-	gone, err := r.bot.Recall.Undo(ctx, told.Task)
-	if err != nil {
-		return fmt.Errorf("take back notes: %w", err)
-	}
-	if len(gone) == 0 {
-		return r.finish(ctx, row)
-	}
-	return r.tell(ctx, row, "I no longer remember what that task "+recall.NotedLine(gone)+".")
 }
 
 // relearn puts what a message says now in the place of what it said, wherever the room has it, if its sender has edited it.

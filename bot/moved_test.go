@@ -47,13 +47,6 @@ func TestMovedEvent(t *testing.T) {
 	if o.Reply(m, "$1", "").Relation != "" || o.Reply(m, "", "q").About != "q" || o.Reply(m, "$here", "").Target != "$here" {
 		t.Error("a relation to an event in the old room")
 	}
-	rec, err := taskFrom(row)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rec.Home != "!a:x" || rec.Room != "!c:x" {
-		t.Errorf("the task is of %s, in %s", rec.Home, rec.Room)
-	}
 }
 
 func TestLinkTo(t *testing.T) {

@@ -125,7 +125,7 @@ func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessa
 	if reply.Key != "" {
 		given.Key = state.Hash(reply.Key)
 	}
-	t, err := b.room(rec.Room).resume(ctx, rec.Key, given, reply.Question)
+	t, err := b.room(rec.Room).decider.Resume(ctx, rec.Key, given, reply.Question)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (r taskRoom) saidIn(e event.Event) (workspace.Message, bool) {
 		return workspace.Message{}, false
 	}
 	text := m.Words()
-	if f, ok := fileOf(e); ok {
+	if f, ok := media.FileOf(e); ok {
 		text = strings.TrimSpace(f.Placeholder() + " " + media.CleanName(f.Name) + "\n" + text)
 	}
 	return workspace.Message{Sender: r.env.NameOf(e.Sender), Text: text}, true

@@ -113,9 +113,8 @@ func TestRedactedChoice(t *testing.T) {
 	if err := d.bot.Journal.Messages.Queue(t.Context(), row); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.unquote(t.Context(), "$answer"); err != nil {
-		t.Fatal(err)
-	}
+	d.says("$1", "@ann:here", "m.room.redaction", `{"redacts":"$answer"}`, 0)
+	d.decides()
 	got, err := d.bot.Journal.Messages.Get(t.Context(), choice)
 	if err != nil || got.Status != state.Refused || strings.Contains(got.Body, "hunter2") {
 		t.Errorf("%+v, %v", got, err)

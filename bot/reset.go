@@ -23,9 +23,7 @@ func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
 
 // doCompact runs !compact: a task that summarises the session.
 func (r *room) doCompact(ctx context.Context, row state.Event, _ string) error {
-	r.turn.Lock()
-	defer r.turn.Unlock()
-	return r.put(ctx, row, true)
+	return r.decider.Compact(ctx, row)
 }
 
 // doReset runs !reset: the next task starts a new session without the history and

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"matrix-tui/bot/decide"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/presence"
 	"matrix-tui/bot/queue"
@@ -28,7 +29,7 @@ type room struct {
 	gaps    queue.Worker
 	outbox  outbox
 	turn    turn.Turn // whose lock is held while a decision is made
-	stop    stop.Orders
+	decider *decide.Room
 	env     *task.Env // environment of the room's tasks
 
 	typing presence.Typing
@@ -53,7 +54,7 @@ func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
 	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
 	r.turn.Env = r.env
-	r.stop = stop.Orders{Turn: &r.turn, Out: roomOut{r}}
+	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: roomOut{r}}, Proof: b.proof, Judge: roomJudge{r}}
 	r.turn.Worker = queue.Worker{Group: &b.work, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Group: &b.work, Work: func() {
 		r.drain(r.undecided())

@@ -42,15 +42,6 @@ func withRetry(ctx context.Context, do func() error) error {
 	}
 }
 
-// fileOf returns the file in an event.
-func fileOf(e event.Event) (media.File, bool) {
-	m, ok := e.Message()
-	if !ok || m.IsEdit() {
-		return media.File{}, false
-	}
-	return media.Describe(m)
-}
-
 // File is part of [task.Room].
 func (r taskRoom) File(ctx context.Context, room, event string) (f media.File, ok bool, err error) {
 	row, err := r.bot.event(ctx, room, event)
@@ -60,7 +51,7 @@ func (r taskRoom) File(ctx context.Context, room, event string) (f media.File, o
 	if err != nil {
 		return f, false, fmt.Errorf("look up the file's message: %w", err)
 	}
-	f, ok = fileOf(row.Event)
+	f, ok = media.FileOf(row.Event)
 	return f, ok, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/decide"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/queue"
 	"matrix-tui/state"
@@ -186,7 +187,7 @@ func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
 func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
 	say := "🔒 I cannot decrypt this message. Please send it again."
 	if row.Encryption == event.Copy {
-		say = "🔒 " + copyText
+		say = "🔒 " + decide.CopyText
 	}
 	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, state.KeyOf(row.Room, row.ID)+"-u", say)); err != nil {
 		return err

@@ -61,6 +61,15 @@ func Describe(m event.Message) (f File, ok bool) {
 	return f, true
 }
 
+// FileOf returns the file in an event, unless that is an edit.
+func FileOf(e event.Event) (File, bool) {
+	m, ok := e.Message()
+	if !ok || m.IsEdit() {
+		return File{}, false
+	}
+	return Describe(m)
+}
+
 // kindOf returns the kind of a file's message.
 func kindOf(m event.Message) Kind {
 	switch m.MsgType {

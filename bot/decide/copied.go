@@ -1,4 +1,4 @@
-package bot
+package decide
 
 import (
 	"context"
@@ -18,16 +18,17 @@ const (
 	copyRows = 200
 )
 
-const copyText = "This message looks like a copy of one that I have already received, so I ignore it. If it is a new one, please send it again."
+// CopyText is said about a copy of a message.
+const CopyText = "This message looks like a copy of one that I have already received, so I ignore it. If it is a new one, please send it again."
 
 // isCopy reports whether a message to the bot has arrived late, behind one with the same content that its sender wrote
 // after it. A homeserver that crashes while it accepts a message may accept it again when the client retries, and deliver
 // the first one minutes later. In an encrypted room, such a copy cannot be decrypted: see [event.Copy].
-func (r *room) isCopy(ctx context.Context, row state.Event) (bool, error) {
+func (r *Room) isCopy(ctx context.Context, row state.Event) (bool, error) {
 	if row.At.Sub(row.Time) <= lateTime {
 		return false, nil
 	}
-	before, err := r.bot.Journal.Events.Before(ctx, r.id, row.Seq, copyRows)
+	before, err := r.Env.Journal.Events.Before(ctx, r.Env.ID, row.Seq, copyRows)
 	if err != nil {
 		return false, fmt.Errorf("look for a copy: %w", err)
 	}

@@ -1,4 +1,4 @@
-package bot
+package decide
 
 import (
 	"context"
@@ -25,37 +25,46 @@ const (
 	// from which on that counts.
 	fastest, leastTyped = 15, 40
 
-	echoText     = "🔁 I have stopped answering here, because somebody repeats each of my answers: that looks like another bot. Say something else, or mention me, and I go on."
-	tirelessText = "🔁 I have stopped answering here, because somebody answers each of my messages faster than people type: that looks like another bot. Mention me, and I go on."
+	echoText = "🔁 I have stopped answering here, because somebody repeats each of my answers: that looks like another bot. " +
+		"Say something else, or mention me, and I go on."
+	tirelessText = "🔁 I have stopped answering here, because somebody answers each of my messages faster than people type: " +
+		"that looks like another bot. Mention me, and I go on."
 )
 
 // isBot handles a message that would be a task if it comes from another bot, which answering would never end: it repeats
 // the last answer, as the last tasks did, or what the room was told then; or it comes faster than people type, as the last
 // tasks did. The room is told once. A message that mentions the bot or that comes from somebody else is a task.
-func (r *room) isBot(ctx context.Context, row state.Event) (bool, error) {
+func (r *Room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	m, _ := row.Message()
-	if r.bot.addressee(m) == policy.TheBot {
+	if r.Judge.Addressee(m) == policy.TheBot {
 		return false, nil
 	}
-	tasks, err := r.bot.Journal.Tasks.Newest(ctx, r.id, tirelessRounds)
-	if err != nil || len(tasks) < echoRounds || tasks[0].Requester != row.Sender {
+	tasks, err := r.Env.Journal.Tasks.Newest(ctx, r.Env.ID, tirelessRounds)
+	if err != nil || len(tasks) == 0 || tasks[0].Requester != row.Sender {
 		return false, err
 	}
-	said, words := "", m.Words()
-	switch {
-	case repeating(tasks[:echoRounds]) && (saysAgain(words, tasks[0].Result) || saysAgain(words, echoText)):
-		said = echoText
-	case len(tasks) == tirelessRounds && tasks[0].Ended != "" && tireless(tasks) && isFast(words, time.Since(tasks[0].Updated)):
-		said = tirelessText
-	default:
+	said := another(tasks, m.Words(), time.Since(tasks[0].Updated))
+	if said == "" {
 		return false, nil
 	}
-	told := r.notice(state.KindReply, tasks[0].Key+"-echo", said)
-	if err := r.reply(ctx, []state.Message{told}, row.ID); err != nil {
+	told := r.Out.Notice(state.KindReply, tasks[0].Key+"-echo", said)
+	if err := r.Out.Reply(ctx, []state.Message{told}, row.ID); err != nil {
 		return false, fmt.Errorf("tell about another bot: %w", err)
 	}
-	r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("a message seems to come from another bot: ignored")
+	r.Env.Log.Info().Str("room", r.Env.ID).Str("sender", row.Sender).Msg("a message seems to come from another bot: ignored")
 	return true, nil
+}
+
+// another returns what the room is told if words that come this long after the last of the tasks, newest first, seem to come
+// from another bot, else "".
+func another(tasks []state.Task, words string, after time.Duration) string {
+	switch last := tasks[0]; {
+	case len(tasks) >= echoRounds && repeating(tasks[:echoRounds]) && (saysAgain(words, last.Result) || saysAgain(words, echoText)):
+		return echoText
+	case len(tasks) == tirelessRounds && last.Ended != "" && tireless(tasks) && isFast(words, after):
+		return tirelessText
+	}
+	return ""
 }
 
 // tireless reports whether each of these tasks, newest first, came faster after the result of the one before than people
