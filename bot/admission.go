@@ -77,7 +77,7 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 func (a *admission) settle(ctx context.Context) error {
 	for _, e := range a.echoes {
 		err := a.bot.work.Guard(e.Room, "reading an echo", func() error {
-			err := a.bot.sent(ctx, e.Room, e.Transaction, e.ID)
+			err := a.bot.room(e.Room).outbox.Sent(ctx, e.Transaction, e.ID)
 			if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
 				err = a.bot.noteAnswered(ctx, e)
 			}

@@ -27,6 +27,7 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/metrics"
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/presence"
 	"matrix-tui/bot/proof"
@@ -68,7 +69,8 @@ type Bot struct {
 	answered  time.Duration // how long the homeserver took to answer the first sync; of the goroutine that syncs
 	checked   bool          // the homeserver has the newest known event; of the goroutine that syncs
 	startOver atomic.Bool   // the next sync is an initial one
-	inherited atomic.Int64  // messages up to this Seq are from the process before this one
+
+	outboxes *outbox.Shared
 
 	mu    sync.Mutex
 	rooms map[string]*room
@@ -118,6 +120,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest,
 	})
 	b.timeline = timeline.New(parts.Journal, b.account)
+	b.outboxes = &outbox.Shared{Journal: parts.Journal, Account: b.account, Synced: b.synced, Group: &b.work, Log: cfg.Log}
 	return b, nil
 }
 
@@ -132,7 +135,7 @@ func (b *Bot) UserID() string { return b.account.UserID() }
 func (b *Bot) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	b.ctx, b.leave = ctx, stop
+	b.ctx, b.work.Context, b.leave = ctx, ctx, stop
 	b.Journal.OnDamage(stop)
 	err := b.serve(ctx, time.Now())
 	stop(nil) // after an error, too: no worker may wait for a homeserver that refuses us
@@ -177,7 +180,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.resumeUpgrades(ctx); err != nil { // before the first room works
 		return err
 	}
-	if err := b.noteInherited(ctx); err != nil { // before the first message can be sent
+	if err := b.outboxes.Inherit(ctx); err != nil {
 		return err
 	}
 	if err := b.syncOnce(ctx, 0); err != nil {

@@ -67,23 +67,6 @@ func (r *room) doHelp(ctx context.Context, row state.Event, which string) error 
 	return r.tell(ctx, row, r.address(r.bot.roster.MayBeAlone(r.id))+"\n\n"+command.Help("")+"\n\n"+more)
 }
 
-// tell answers a row with a notice and finishes the row.
-func (r *room) tell(ctx context.Context, row state.Event, text string) error {
-	return r.reply(ctx, []state.Message{r.answer(row, state.KindReply, toldTxn(row), text)}, row.ID)
-}
-
-// toldTxn returns the transaction ID of the notice that tell sends for a row.
-func toldTxn(row state.Event) string { return state.KeyOf(row.Room, row.ID) + "-a" }
-
-// reply queues messages and finishes rows in one transaction.
-func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {
-	if err := r.bot.Journal.Messages.Reply(ctx, r.id, out, rows...); err != nil {
-		return err
-	}
-	r.outbox.Wake()
-	return nil
-}
-
 // describe publishes the commands in the room's state. It is optional, so a
 // room that does not permit it is only logged.
 func (r *room) describe(ctx context.Context) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/outbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -48,7 +49,7 @@ func newDeciding(t *testing.T, policy string) *deciding {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.ctx = t.Context()
+	b.ctx, b.work.Context = t.Context(), t.Context()
 	return &deciding{room: b.room("!den:here"), t: t, at: time.UnixMilli(1_700_000_000_000)}
 }
 
@@ -138,7 +139,7 @@ func TestDecide(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if told, err := d.bot.Journal.Messages.Get(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$9"}})); err != nil || told.Kind != state.KindReply {
+	if told, err := d.bot.Journal.Messages.Get(t.Context(), outbox.ToldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$9"}})); err != nil || told.Kind != state.KindReply {
 		t.Errorf("!stop is told %s, %v", told.Body, err)
 	}
 	if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
@@ -157,7 +158,7 @@ func TestTombstoneQueued(t *testing.T) {
 		t.Errorf("the tombstone is followed before what came earlier is decided: %v", err)
 	}
 	d.decides()
-	if !d.moving(t.Context()) {
+	if !d.bot.upgrades.moves(d.id) {
 		t.Error("the tombstone is not known")
 	}
 	first, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$1")

@@ -143,6 +143,7 @@ func (r *room) wait(ctx context.Context, tombstone state.Event) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	r.stopWaiting = stop
+	r.outbox.Stays.Store(true)
 	if !r.bot.work.Start(func() { defer stop(); r.await(ctx, tombstone) }) {
 		stop()
 	}
@@ -199,6 +200,7 @@ func (r *room) endWait() {
 	if r.stopWaiting != nil {
 		r.stopWaiting()
 		r.stopWaiting = nil
+		r.outbox.Stays.Store(false)
 	}
 }
 

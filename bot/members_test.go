@@ -42,7 +42,7 @@ func (d *deciding) refusing(answers map[string][]string) {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(account.Close)
-	d.bot.account, d.bot.roster.Account = account, account
+	d.bot.account, d.bot.roster.Account, d.bot.outboxes.Account = account, account, account
 }
 
 // A join is tried again while that makes sense: after a refusal for half a minute, without an answer for a day.

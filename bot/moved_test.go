@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/outbox"
 	"matrix-tui/state"
 )
 
@@ -39,11 +40,11 @@ func TestMovedEvent(t *testing.T) {
 	row := state.Event{Event: decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
 	row.Room = "!a:x"
 	var m state.Message
-	if row.SentTo() != "!a:x" || row.Moved() || originOf(row).Reply(m, "$1", "").Target != "$1" {
+	if row.SentTo() != "!a:x" || row.Moved() || outbox.OriginOf(row).Reply(m, "$1", "").Target != "$1" {
 		t.Error("Moved before the move")
 	}
 	row.Room, row.Home = "!c:x", "!a:x"
-	o := originOf(row)
+	o := outbox.OriginOf(row)
 	if o.Reply(m, "$1", "").Relation != "" || o.Reply(m, "", "q").About != "q" || o.Reply(m, "$here", "").Target != "$here" {
 		t.Error("a relation to an event in the old room")
 	}
@@ -55,13 +56,13 @@ func TestLinkTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &Bot{account: account}
-	for room, want := range map[string]string{
+	for name, want := range map[string]string{
 		"!a:x": "https://matrix.to/#/%21a:x/$1?via=x&via=y",
 		"!a:z": "https://matrix.to/#/%21a:z/$1?via=x&via=y&via=z",
 		"!a":   "https://matrix.to/#/%21a/$1?via=x&via=y",
 	} {
-		if got := (taskRoom{newRoom(b, "")}).Link(room, "$1", "@ann:y"); got != want {
-			t.Errorf("%s: %s, want %s", room, got, want)
+		if got := (taskRoom{&room{bot: b}}).Link(name, "$1", "@ann:y"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }

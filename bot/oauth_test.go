@@ -67,7 +67,7 @@ func TestOAuth(t *testing.T) {
 	b, err := New(Config{Homeserver: server.URL(), User: account.ID(), StateDir: dir, Owners: []string{ann.ID()}, Log: zerolog.Nop()},
 		Parts{Journal: journal, Store: store, Gateway: gateway.New(gateway.Config{})})
 	must(err)
-	b.ctx = ctx
+	b.ctx, b.work.Context = ctx, ctx
 	t.Cleanup(func() { b.work.Wait(); b.account.Close() })
 	must(b.account.Login(ctx))
 	_, token := stored()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
@@ -29,7 +30,7 @@ func (d *deciding) proves(id, content string, how event.Encryption) {
 // said returns what the room is told about an event.
 func (d *deciding) said(id string) string {
 	d.t.Helper()
-	told, err := d.bot.Journal.Messages.Get(d.t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: id}}))
+	told, err := d.bot.Journal.Messages.Get(d.t.Context(), outbox.ToldTxn(state.Event{Event: event.Event{Room: d.id, ID: id}}))
 	if err != nil {
 		return ""
 	}

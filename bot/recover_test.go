@@ -76,29 +76,6 @@ func TestPanicOfATask(t *testing.T) {
 	}
 }
 
-// A message that panics when it is sent does not end the process. It is given up, with a sentence in its place that
-// panics here as well, and the next one is sent.
-func TestPanicOfAMessage(t *testing.T) {
-	d := newDeciding(t, everything)
-	var log strings.Builder
-	d.bot.log, d.bot.account = zerolog.New(&log), nil
-	d.bot.work.Log = d.bot.log
-	if err := d.bot.Journal.Messages.Queue(t.Context(), d.out(state.KindFinal, "0-f0", "secret words")); err != nil {
-		t.Fatal(err)
-	}
-	d.outbox.drain()
-	if unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id); err != nil || len(unsent) != 0 {
-		t.Errorf("%d messages are still to be sent, %v", len(unsent), err)
-	}
-	instead, err := d.bot.Journal.Messages.Get(t.Context(), "0-f0-s")
-	if err != nil || !strings.Contains(instead.Body, "an internal error stops it") {
-		t.Errorf("in its place: %s, %v", instead.Body, err)
-	}
-	if log := log.String(); strings.Contains(log, "secret words") || strings.Count(log, "panic while sending a message") != 2*maxPanics {
-		t.Errorf("log: %s", log)
-	}
-}
-
 // What the sync, the start and the background do with one event, question or room stops no other one. A message whose
 // decryption panics is given up, and its room is told.
 func TestPanicOfSync(t *testing.T) {

@@ -1,11 +1,11 @@
 package bot
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -26,49 +26,29 @@ func (d *deciding) waits(held string) (asking state.Task, txn string) {
 }
 
 // queues stores an unsent message about the question of a task.
-func (d *deciding) queues(asking state.Task, kind state.Kind, txn string) state.Message {
+func (d *deciding) queues(asking state.Task, kind state.Kind, txn string) {
 	d.t.Helper()
 	row := d.out(kind, txn, "Which colour?")
 	row.Task = asking.Key
 	if err := d.bot.Journal.Messages.Queue(d.t.Context(), row); err != nil {
 		d.t.Fatal(err)
 	}
-	return row
 }
 
-// Nobody can approve a command that was not shown, or not completely.
-func TestRefusedApproval(t *testing.T) {
-	for _, c := range []struct {
-		kind  state.Kind
-		after string // in the transaction ID
-		held  string
-		want  state.TaskState
-	}{
-		{state.KindQuestion, "", "rm -r shed", state.TaskAnswered},
-		{state.KindQuestionPart, "-1", "rm -r shed", state.TaskAnswered},
-		{state.KindQuestion, "", "", state.TaskWaiting},
-		{state.KindReminder, "-w", "rm -r shed", state.TaskWaiting},
-	} {
-		d := newDeciding(t, everything)
-		asking, txn := d.waits(c.held)
-		row := d.queues(asking, c.kind, txn+c.after)
-		for range 2 { // the second time as after a crash
-			if err := d.outbox.rejected(t.Context(), row, errors.New("refused")); err != nil {
-				t.Fatal(err)
-			}
+// A question that cannot be shown ends its task, once.
+func TestCannotAsk(t *testing.T) {
+	d := newDeciding(t, everything)
+	asking, _ := d.waits("rm -r shed")
+	for range 2 { // the second time as after a crash
+		if err := d.turn.CannotAsk(t.Context(), asking.Key, 0); err != nil {
+			t.Fatal(err)
 		}
-		rec, err := d.bot.Journal.Tasks.Get(t.Context(), asking.Key)
-		if err != nil || rec.State != c.want {
-			t.Errorf("%s, %q: the task is %s, %v", c.kind, c.held, rec.State, err)
-		}
-		_, err = d.bot.Journal.Messages.Get(t.Context(), row.Txn+instead)
-		if substituted := err == nil; substituted != (c.want == state.TaskWaiting) {
-			t.Errorf("%s, %q: in its place: %v", c.kind, c.held, err)
-		}
-		end, err := d.bot.Journal.Messages.Get(t.Context(), asking.Key+"-f0")
-		if told := err == nil && strings.Contains(end.Body, "The command was not run."); told != (c.want == state.TaskAnswered) {
-			t.Errorf("%s, %q: the room is told %s, %v", c.kind, c.held, end.Body, err)
-		}
+	}
+	if rec, err := d.bot.Journal.Tasks.Get(t.Context(), asking.Key); err != nil || rec.State != state.TaskAnswered {
+		t.Errorf("the task is %s, %v", rec.State, err)
+	}
+	if end, err := d.bot.Journal.Messages.Get(t.Context(), asking.Key+"-f0"); err != nil || !strings.Contains(end.Body, "The command was not run.") {
+		t.Errorf("the room is told %s, %v", end.Body, err)
 	}
 }
 
@@ -81,17 +61,16 @@ func TestQuestionRefused(t *testing.T) {
 	if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.outbox.rejected(t.Context(), d.queues(asking, state.KindQuestion, txn), errors.New("refused")); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.bot.Journal.Messages.MarkSent(t.Context(), txn+instead, "$instead"); err != nil {
+	refused, sentence := d.out(state.KindQuestion, txn, "Which colour?"), d.out(state.KindQuestion, txn+task.Instead, "I have a question")
+	refused.Status, sentence.Status, sentence.Event = state.Refused, state.Sent, "$instead"
+	if err := d.queue(t.Context(), refused, sentence); err != nil {
 		t.Fatal(err)
 	}
 	if ended, err := d.env.Look(t.Context(), asking.Key); ended || err != nil {
 		t.Fatal(ended, err)
 	}
 	reminder, err := d.bot.Journal.Messages.Get(t.Context(), txn+"-w")
-	if err != nil || reminder.About != txn+instead || !strings.Contains(reminder.Body, "Which colour?") {
+	if err != nil || reminder.About != txn+task.Instead || !strings.Contains(reminder.Body, "Which colour?") {
 		t.Errorf("the reminder is about %q, and says %s, %v", reminder.About, reminder.Body, err)
 	}
 	d.text("$early", "@ann:here", "early", time.Minute)

@@ -80,7 +80,7 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 	b, err := New(Config{Homeserver: url, User: account.ID(), Password: "password", StateDir: dir, Owners: []string{ann.ID()}, Log: zerolog.Nop()},
 		Parts{Journal: journal, Store: store, Gateway: gateway.New(gateway.Config{})})
 	must(err)
-	b.ctx = ctx
+	b.ctx, b.work.Context = ctx, ctx
 	t.Cleanup(func() { b.work.Wait(); b.account.Close() })
 	must(b.account.Login(ctx))
 

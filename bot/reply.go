@@ -1,27 +1,37 @@
 package bot
 
 import (
-	"matrix-tui/bot/task"
+	"context"
+
 	"matrix-tui/state"
 )
 
-func originOf(row state.Event) task.Origin {
-	return task.Origin{Event: row.ID, Thread: row.Relation().Thread(), Moved: row.Moved()}
-}
-
 // out returns a message of the room in Markdown.
 func (r *room) out(kind state.Kind, txn, text string) state.Message {
-	return state.Message{Txn: txn, Room: r.id, Kind: kind, Body: text}
+	return r.outbox.Message(kind, txn, text)
 }
 
 // notice returns a message of the room that notifies nobody.
 func (r *room) notice(kind state.Kind, txn, text string) state.Message {
-	m := r.out(kind, txn, text)
-	m.Notice = true
-	return m
+	return r.outbox.Notice(kind, txn, text)
 }
 
 // answer returns a notice that replies to a row.
 func (r *room) answer(row state.Event, kind state.Kind, txn, text string) state.Message {
-	return originOf(row).Reply(r.notice(kind, txn, text), row.ID, "")
+	return r.outbox.Answer(row, kind, txn, text)
+}
+
+// queue stores messages and sends them in order.
+func (r *room) queue(ctx context.Context, out ...state.Message) error {
+	return r.outbox.Queue(ctx, out...)
+}
+
+// reply queues messages and finishes rows in one transaction.
+func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {
+	return r.outbox.Reply(ctx, out, rows...)
+}
+
+// tell answers a row with a notice and finishes the row.
+func (r *room) tell(ctx context.Context, row state.Event, text string) error {
+	return r.outbox.Tell(ctx, row, text)
 }

@@ -10,6 +10,7 @@ import (
 
 	"matrix-tui/bot/decide"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/presence"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/stop"
@@ -27,7 +28,7 @@ type room struct {
 	id      string
 	control queue.Worker
 	gaps    queue.Worker
-	outbox  outbox
+	outbox  *outbox.Room
 	turn    turn.Turn // whose lock is held while a decision is made
 	decider *decide.Room
 	env     *task.Env // environment of the room's tasks
@@ -42,26 +43,25 @@ type room struct {
 	refusal     matrix.Refusals // used by the control worker only
 
 	mu        sync.Mutex
-	stays     bool                    // the owners know that the room's policy cannot move to its successor
-	uninvited time.Time               // when they were last told that the bot may not enter it
-	alarms    time.Time               // when the room was last told about an internal error
-	cleartext time.Time               // when it was last warned about an unencrypted message
-	refused   map[state.Relation]bool // what the bot may not send here
-	keyless   map[string]bool         // pending events that could not be decrypted since the last key arrived
+	stays     bool            // the owners know that the room's policy cannot move to its successor
+	uninvited time.Time       // when they were last told that the bot may not enter it
+	alarms    time.Time       // when the room was last told about an internal error
+	cleartext time.Time       // when it was last warned about an unencrypted message
+	keyless   map[string]bool // pending events that could not be decrypted since the last key arrived
 }
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
 	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
 	r.turn.Env = r.env
-	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: roomOut{r}}, Proof: b.proof, Judge: roomJudge{r}}
+	r.outbox = b.outboxes.Room(id, &r.turn)
+	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: r.outbox}, Proof: b.proof, Judge: roomJudge{r}}
 	r.turn.Worker = queue.Worker{Group: &b.work, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Group: &b.work, Work: func() {
 		r.drain(r.undecided())
 		_ = b.work.Guard(id, "checking deadlines", func() error { r.overdue(b.ctx); return nil })
 	}}
 	r.gaps = queue.Worker{Group: &b.work, Work: r.fillGaps}
-	r.outbox.init(r)
 	return r
 }
 
@@ -168,15 +168,6 @@ func (r *room) finish(ctx context.Context, row state.Event) error {
 	if err := r.bot.Journal.Events.Finish(ctx, r.id, row.ID); err != nil {
 		return fmt.Errorf("finish row: %w", err)
 	}
-	return nil
-}
-
-// queue stores messages in the outbox and wakes its worker.
-func (r *room) queue(ctx context.Context, out ...state.Message) error {
-	if err := r.bot.Journal.Messages.Queue(ctx, out...); err != nil {
-		return fmt.Errorf("queue message: %w", err)
-	}
-	r.outbox.Wake()
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/bot/outbox"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -63,7 +64,7 @@ func TestStopAllWaiting(t *testing.T) {
 	if left := d.bot.waits.Count(d.id); left > 0 {
 		t.Errorf("%d questions are open", left)
 	}
-	told, _ := d.bot.Journal.Messages.Get(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$4"}}))
+	told, _ := d.bot.Journal.Messages.Get(t.Context(), outbox.ToldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$4"}}))
 	if !strings.Contains(told.Body, "open questions are cancelled") {
 		t.Errorf("the room is told %s", told.Body)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/update"
@@ -59,7 +60,7 @@ func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) 
 	say := func(text string) {
 		n++
 		m := r.notice(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), "🔄 "+text)
-		m.Relation, m.About = state.Edit, toldTxn(row)
+		m.Relation, m.About = state.Edit, outbox.ToldTxn(row)
 		if err := r.queue(ctx, m); err != nil && ctx.Err() == nil {
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
 		}

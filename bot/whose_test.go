@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -89,7 +90,7 @@ func TestStopInThread(t *testing.T) {
 	d.says("$3", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"!stop",`+thread+`}`, time.Minute)
 	d.decides()
 	got, _ := d.bot.Journal.Tasks.Get(t.Context(), second.Key)
-	told, _ := d.bot.Journal.Messages.Get(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$3"}}))
+	told, _ := d.bot.Journal.Messages.Get(t.Context(), outbox.ToldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$3"}}))
 	if got.StopBy == "" {
 		t.Errorf("!stop in the thread of a running task did not stop it; the room was told %s", told.Body)
 	}

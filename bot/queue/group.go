@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"runtime/debug"
 	"sync"
@@ -11,8 +12,9 @@ import (
 
 // Group is the goroutines that a bot waits for before it ends.
 type Group struct {
-	Log  zerolog.Logger
-	Open atomic.Bool // workers may start: what the bot must know first is stored
+	Context context.Context // of all work; it ends when the bot is told to stop
+	Log     zerolog.Logger
+	Open    atomic.Bool // workers may start: what the bot must know first is stored
 
 	mu     sync.Mutex
 	closed bool

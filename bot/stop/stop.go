@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/turn"
 	"matrix-tui/state"
@@ -21,7 +22,7 @@ const Key = "🛑"
 // Orders are the orders to the tasks of one room.
 type Orders struct {
 	*turn.Turn
-	Out turn.Outbox
+	Out *outbox.Room
 }
 
 // meant picks the task that a user means by !stop without a reply: the running task, unless it is somebody else's and the

@@ -114,3 +114,12 @@ func (t *Turn) Look(ctx context.Context, key string) error {
 	}
 	return err
 }
+
+// CannotAsk ends a task whose question n can never be shown.
+func (t *Turn) CannotAsk(ctx context.Context, key string, n int) error {
+	if err := t.Env.GiveUpAsking(ctx, key, n); err != nil {
+		return err
+	}
+	t.Wake()
+	return nil
+}

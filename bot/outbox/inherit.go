@@ -1,4 +1,4 @@
-package bot
+package outbox
 
 import (
 	"context"
@@ -12,22 +12,22 @@ import (
 // its transaction ID, and takes the same message once more: in half of the cases if the sender dies within 6 ms of sending it.
 const orphanTime = 2 * time.Second
 
-// noteInherited notes which messages the process before this one may have been sending when it ended.
-func (b *Bot) noteInherited(ctx context.Context) error {
-	last, err := b.Journal.Messages.LastSeq(ctx)
-	b.inherited.Store(last)
+// Inherit notes which messages the process before this one may have been sending when it ended. Call it before the first
+// message can be sent.
+func (s *Shared) Inherit(ctx context.Context) error {
+	last, err := s.Journal.Messages.LastSeq(ctx)
+	s.inherited.Store(last)
 	return err
 }
 
 // awaitInherited waits for the echo of a message that may have been on its way when the process before this one ended. That
 // can only be the first message of a room. It reports whether it has waited.
-func (o *outbox) awaitInherited(ctx context.Context, row state.Message) bool {
-	b := o.room.bot
-	if o.awaited || row.Seq > b.inherited.Load() {
+func (r *Room) awaitInherited(ctx context.Context, row state.Message) bool {
+	if r.awaited || row.Seq > r.inherited.Load() {
 		return false
 	}
-	o.awaited = true
+	r.awaited = true
 	_ = retry.Sleep(ctx, orphanTime)
-	o.afterSync(ctx, b.synced.Coming(), 0)
+	r.afterSync(ctx, r.Synced.Coming(), 0)
 	return true
 }

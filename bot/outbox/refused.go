@@ -1,4 +1,4 @@
-package bot
+package outbox
 
 import (
 	"context"
@@ -16,51 +16,48 @@ import (
 // unrelated handles a message that was not sent because of err. Synapse rejects an edit of an event that it does not
 // have, or no longer has, and what is in its thread: the edit is given up, and the other sent as a mere reply. No other
 // message that says anything is given up.
-func (o *outbox) unrelated(ctx context.Context, row state.Message, err error) error {
-	b := o.room.bot
+func (r *Room) unrelated(ctx context.Context, row state.Message, err error) error {
 	if !matrix.IsUnspecified(err) || row.Relation != state.Edit && row.Thread == "" {
 		return err
 	}
-	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected what a message relates to")
+	r.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected what a message relates to")
 	if row.Relation == state.Edit {
-		return b.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
+		return r.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 	}
 	row.Relation, row.Thread = state.Reply, ""
-	return o.send(ctx, row)
+	return r.send(ctx, row)
 }
 
 // rejected queues a sentence in place of a message that can never be sent: nobody waits in vain. A task whose question
 // cannot be shown in any way ends, and so does one that asks about a command that cannot be shown completely.
-func (o *outbox) rejected(ctx context.Context, row state.Message, err error) error {
-	b := o.room.bot
-	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the message is given up")
-	held, failed := o.isHeld(ctx, row)
+func (r *Room) rejected(ctx context.Context, row state.Message, err error) error {
+	r.Log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the message is given up")
+	held, failed := r.isHeld(ctx, row)
 	if failed != nil {
 		return failed
 	}
 	if kind, said := substitute(row, err); said != "" && !held {
 		sentence := row
-		sentence.Kind, sentence.Txn, sentence.Body, sentence.File, sentence.Details, sentence.Small = kind, row.Txn+instead, said, nil, "", ""
-		if err := b.Journal.Messages.Queue(ctx, sentence); err != nil {
+		sentence.Kind, sentence.Txn, sentence.Body, sentence.File, sentence.Details, sentence.Small = kind, row.Txn+task.Instead, said, nil, "", ""
+		if err := r.Journal.Messages.Queue(ctx, sentence); err != nil {
 			return err
 		}
 	}
-	if held || row.Kind == state.KindQuestion && strings.HasSuffix(row.Txn, instead) {
-		if err := o.room.env.GiveUpAsking(ctx, row.Task, row.Number); err != nil {
+	if held || row.Kind == state.KindQuestion && strings.HasSuffix(row.Txn, task.Instead) {
+		if err := r.questions.CannotAsk(ctx, row.Task, row.Number); err != nil {
 			return err
 		}
-		o.room.turn.Wake()
 	}
-	return b.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
+	return r.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 }
 
 // isHeld reports whether a message is the newest question of a task, or a part of it, and asks about a command. Nobody may
 // approve what was not shown.
-func (o *outbox) isHeld(ctx context.Context, row state.Message) (bool, error) {
+func (r *Room) isHeld(ctx context.Context, row state.Message) (bool, error) {
 	if row.Kind != state.KindQuestion && row.Kind != state.KindQuestionPart {
 		return false, nil
 	}
-	rec, err := o.room.bot.Journal.Tasks.Get(ctx, row.Task)
+	rec, err := r.Journal.Tasks.Get(ctx, row.Task)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	}
@@ -70,16 +67,14 @@ func (o *outbox) isHeld(ctx context.Context, row state.Message) (bool, error) {
 	return rec.HeldCommand != "" && len(rec.Answers) == row.Number, nil
 }
 
-// instead ends the transaction IDs of substitutes. They have no substitute themselves.
-const instead = task.Instead
-
-// substitute returns what is said in place of a message that can never be sent because of err; "" for nothing. Reactions and notices about progress have none: what they announce follows.
+// substitute returns what is said in place of a message that can never be sent because of err; "" for nothing. Substitutes
+// have none themselves, nor have reactions and notices about progress: what they announce follows.
 func substitute(row state.Message, err error) (kind state.Kind, said string) {
 	why := "the homeserver rejects it"
 	if queue.IsPanic(err) {
 		why = "an internal error stops it"
 	}
-	if !row.Says() || strings.HasSuffix(row.Txn, instead) {
+	if !row.Says() || strings.HasSuffix(row.Txn, task.Instead) {
 		return "", ""
 	}
 	switch row.Kind {

@@ -1,4 +1,4 @@
-package bot
+package outbox
 
 import (
 	"context"
@@ -7,24 +7,24 @@ import (
 	"matrix-tui/state"
 )
 
-// sent notes which event of a room one of our messages became. If it is another one
+// Sent notes which event one of the room's messages became. If it is another one
 // already, it removes this one. A homeserver that dies while it takes a message may take
 // it again with the next request, and show the first one as well: Dendrite v0.15.2 does
 // that five minutes later. The error is state.ErrNotFound for an unknown transaction ID.
-func (b *Bot) sent(ctx context.Context, room, txn, id string) error {
-	err := b.Journal.Messages.MarkSent(ctx, txn, id)
+func (r *Room) Sent(ctx context.Context, txn, event string) error {
+	err := r.Journal.Messages.MarkSent(ctx, txn, event)
 	if !errors.Is(err, state.ErrTwice) {
 		return err
 	}
-	row, err := b.Journal.Messages.Get(ctx, txn)
+	row, err := r.Journal.Messages.Get(ctx, txn)
 	if err != nil {
 		return err
 	}
-	b.log.Warn().Str("room", room).Str("txn", txn).Str("event", id).Msg("the homeserver has taken a message twice")
+	r.Log.Warn().Str("room", r.ID).Str("txn", txn).Str("event", event).Msg("the homeserver has taken a message twice")
 	if !row.Says() || row.Kind == state.KindNoticeEdit || row.Kind == state.KindQuestionEdit { // nobody sees that it is there twice
 		return nil
 	}
-	return b.room(room).queue(ctx, state.Message{
-		Txn: state.Hash(room+"\x00"+id) + "-twice", Room: room, Kind: state.KindRedaction, Relation: state.Redaction, Target: id,
+	return r.Queue(ctx, state.Message{
+		Txn: state.Hash(r.ID+"\x00"+event) + "-twice", Room: r.ID, Kind: state.KindRedaction, Relation: state.Redaction, Target: event,
 	})
 }
