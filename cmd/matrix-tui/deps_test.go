@@ -129,13 +129,14 @@ var light = []string{"state", "workspace", "agent/agenttest", "sandbox/gateway",
 type listed struct {
 	ImportPath                               string
 	Imports, TestImports, XTestImports, Deps []string
+	GoFiles                                  []string
 	Standard                                 bool
-	Doc                                      string
+	Doc, Dir                                 string
 }
 
 func goList(t *testing.T, args ...string) []listed {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,TestImports,XTestImports,Deps,Standard,Doc"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,TestImports,XTestImports,Deps,Standard,Doc,Dir,GoFiles"}, args...)...)
 	cmd.Dir = filepath.Join("..", "..")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
