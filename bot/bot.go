@@ -198,7 +198,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.work.Spawn(func() { b.keepSnapshots(ctx) })
 	b.work.Spawn(func() { b.watchWaits(ctx) })
 	b.work.Spawn(func() { b.watchKeys(ctx) })
-	b.work.Spawn(func() { b.account.KeepSigned(ctx) })
+	b.work.Spawn(func() { b.account.Keys.Keep(ctx) })
 	b.work.Spawn(func() { b.watch.Run(ctx) })
 	b.work.Spawn(func() { presence.WatchAddress(ctx, b.account, b.Gateway, b.log) })
 	b.work.Spawn(func() { b.tasks.Keeper.Watch(ctx) })

@@ -77,7 +77,7 @@ func (r *room) describe(ctx context.Context) {
 		if c.Direct && !direct {
 			continue
 		}
-		if err := r.bot.account.Describe(ctx, r.id, c.Description()); err != nil {
+		if err := r.bot.account.Rooms.Describe(ctx, r.id, c.Description()); err != nil {
 			r.bot.log.Debug().Err(err).Str("room", r.id).Msg("cannot publish the commands")
 			return
 		}

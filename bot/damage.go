@@ -42,7 +42,7 @@ func (b *Bot) keepSnapshots(ctx context.Context) {
 
 // answeredIn returns the events in a room that its history knows to be answered.
 func (b *Bot) answeredIn(room string) (events []string) {
-	for _, turn := range b.Store.History(room) {
+	for _, turn := range b.Store.Conversations.History(room) {
 		if strings.HasPrefix(turn.Event, "$") { // not a question of ours
 			events = append(events, turn.Event)
 		}

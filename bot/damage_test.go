@@ -21,7 +21,7 @@ func TestRestoreIsTold(t *testing.T) {
 		d.text(id, "@ann:here", "do "+id, time.Minute)
 	}
 	b := d.bot
-	if err := b.Store.AppendHistory(t.Context(), d.id, state.Turn{Role: "user", Content: "x", Event: "$gone"}, state.Turn{Role: "assistant", Content: "y", Event: "key-q0"}); err != nil {
+	if err := b.Store.Conversations.Append(t.Context(), d.id, state.Turn{Role: "user", Content: "x", Event: "$gone"}, state.Turn{Role: "assistant", Content: "y", Event: "key-q0"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Journal.Close(); err != nil {

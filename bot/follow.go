@@ -55,14 +55,14 @@ func (r *room) enter(ctx context.Context, successor string, refused *matrix.Refu
 	if !in {
 		r.bot.upgrades.enter(successor)
 	}
-	if err := r.bot.account.Join(ctx, successor); err != nil {
+	if err := r.bot.account.Rooms.Join(ctx, successor); err != nil {
 		if matrix.Temporary(err) {
 			return fmt.Errorf("join successor: %w", err)
 		}
 		r.bot.upgrades.settled(successor)
 		return fmt.Errorf("%w: %w", errUninvited, err)
 	}
-	before, err := r.bot.account.Predecessor(ctx, successor)
+	before, err := r.bot.account.Rooms.Predecessor(ctx, successor)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (r *room) enter(ctx context.Context, successor string, refused *matrix.Refu
 		r.bot.upgrades.settled(successor) // doInvite decides, or the predecessor enters as well
 	}
 	if r.bot.upgrades.hasEntered(successor) {
-		if err := r.bot.account.Leave(ctx, successor); refused.Again("leave "+successor, err) {
+		if err := r.bot.account.Rooms.Leave(ctx, successor); refused.Again("leave "+successor, err) {
 			return fmt.Errorf("leave room: %w", err)
 		}
 		r.bot.upgrades.settled(successor)
@@ -105,14 +105,14 @@ func (r *room) enter(ctx context.Context, successor string, refused *matrix.Refu
 
 // exposedBy reports whether this room is encrypted and another one is not.
 func (r *room) exposedBy(ctx context.Context, other string) (bool, error) {
-	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
+	encrypted, err := r.bot.account.Keys.IsEncrypted(ctx, r.id)
 	if errors.Is(err, matrix.ErrNoKeys) {
 		return false, nil // it has not logged in yet, so it has no rooms
 	}
 	if err != nil || !encrypted {
 		return false, err
 	}
-	encrypted, err = r.bot.account.IsEncrypted(ctx, other)
+	encrypted, err = r.bot.account.Keys.IsEncrypted(ctx, other)
 	return !encrypted, err
 }
 
@@ -229,7 +229,7 @@ func (r *room) tellUninvited(ctx context.Context, tombstone state.Event) error {
 	out := r.notice(state.KindUpgrade, txn, "⚠️ This room was replaced, and I am not allowed into the new one. Invite me there, and I bring workspace and history along.")
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if may, err := r.bot.account.MaySend(call, r.id, event.TypeMessage); err != nil && matrix.Temporary(err) {
+	if may, err := r.bot.account.Rooms.MaySend(call, r.id, event.TypeMessage); err != nil && matrix.Temporary(err) {
 		return err
 	} else if !may {
 		out.Status, out.Error = state.Refused, "not allowed to speak in the room"

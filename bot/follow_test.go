@@ -162,7 +162,7 @@ func TestSuccessorRefusedOnce(t *testing.T) {
 	d := newDeciding(t, everything)
 	h := d.upgrading(d.id)
 	h.closed = 2
-	if err := d.bot.Store.AppendHistory(t.Context(), d.id, state.Turn{Event: "$0", Role: "user", Content: "before"}); err != nil {
+	if err := d.bot.Store.Conversations.Append(t.Context(), d.id, state.Turn{Event: "$0", Role: "user", Content: "before"}); err != nil {
 		t.Fatal(err)
 	}
 	d.replaced("$1", theHouse)
@@ -171,12 +171,12 @@ func TestSuccessorRefusedOnce(t *testing.T) {
 	if !d.works(d.room) {
 		t.Error("the old room does not go on")
 	}
-	if len(d.bot.Store.History(theHouse)) > 0 || d.pending() != "$1" {
+	if len(d.bot.Store.Conversations.History(theHouse)) > 0 || d.pending() != "$1" {
 		t.Error("something has moved to a room that the bot cannot see")
 	}
 	d.bot.work.Wait() // until it is in the new room
 	d.works(d.room)
-	if len(d.bot.Store.History(theHouse)) != 1 || d.pending() != "" || d.bot.upgrades.moves(d.id) {
+	if len(d.bot.Store.Conversations.History(theHouse)) != 1 || d.pending() != "" || d.bot.upgrades.moves(d.id) {
 		t.Error("the bot is in the new room, and nothing has moved")
 	}
 	if !d.works(d.bot.room(theHouse)) {

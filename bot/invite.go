@@ -32,7 +32,7 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: the sender may not use the bot")
 		return r.decline(ctx, row)
 	}
-	err = r.bot.account.Join(call, r.id)
+	err = r.bot.account.Rooms.Join(call, r.id)
 	switch {
 	case err == nil:
 		if welcome {
@@ -67,7 +67,7 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 func (r *room) decline(ctx context.Context, row state.Event) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := r.bot.account.Leave(call, r.id); r.refusal.Again("decline "+row.ID, err) {
+	if err := r.bot.account.Rooms.Leave(call, r.id); r.refusal.Again("decline "+row.ID, err) {
 		return &notJoinedError{fmt.Errorf("decline invite: %w", err)}
 	}
 	return r.finish(ctx, row)

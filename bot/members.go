@@ -55,7 +55,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	}
 	r.bot.work.Start(func() {
 		r.describe(r.bot.ctx)
-		if before, err := r.bot.account.Predecessor(r.bot.ctx, r.id); err == nil && before == "" {
+		if before, err := r.bot.account.Rooms.Predecessor(r.bot.ctx, r.id); err == nil && before == "" {
 			r.env.Welcome(r.bot.ctx)
 		}
 	})
@@ -141,7 +141,7 @@ func (r *room) leaveIfAlone(ctx context.Context) {
 
 // dropContainer stops the room's container and drops its entry.
 func (r *room) dropContainer(ctx context.Context) error {
-	name := r.bot.Store.Container(r.id)
+	name := r.bot.Store.Containers.Of(r.id)
 	if name == "" {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (r *room) dropContainer(ctx context.Context) error {
 	if err := r.bot.Podman.Stop(call, name, r.id); err != nil && !sandbox.IsGone(err) {
 		return fmt.Errorf("stop container %s: %w", name, err)
 	}
-	if err := r.bot.Store.DropContainer(ctx, r.id); err != nil {
+	if err := r.bot.Store.Containers.Drop(ctx, r.id); err != nil {
 		return fmt.Errorf("drop container of %s: %w", r.id, err)
 	}
 	return nil

@@ -70,7 +70,7 @@ func TestMayJoinLater(t *testing.T) {
 			d.refusing(map[string][]string{"POST /join": {c.answer}})
 			d.refusal = matrix.Refusals{"join " + c.before: time.Now().Add(-c.refused)}
 			invite := state.Event{Event: event.Event{ID: "$this", Time: time.Now().Add(-c.invited)}}
-			if got := d.mayJoinLater(d.bot.account.Join(t.Context(), d.id), invite); got != c.want {
+			if got := d.mayJoinLater(d.bot.account.Rooms.Join(t.Context(), d.id), invite); got != c.want {
 				t.Errorf("mayJoinLater() = %t, want %t", got, c.want)
 			}
 		})

@@ -77,7 +77,7 @@ func TestOAuth(t *testing.T) {
 
 	room, err := ann.CreateRoom(ctx, person.RoomSpec{Encrypted: true, Invite: []string{account.ID()}})
 	must(err)
-	must(b.account.Join(ctx, room))
+	must(b.account.Rooms.Join(ctx, room))
 	must(b.syncOnce(ctx, 0))
 	var said, heard, clear []string // by the bot, by ann
 	var sending sync.WaitGroup
@@ -88,7 +88,7 @@ func TestOAuth(t *testing.T) {
 		said = append(said, text)
 		sending.Go(func() {
 			for end := time.Now().Add(30 * time.Second); ; {
-				_, err := b.account.Send(ctx, state.Message{Room: room, Txn: text, Notice: true, Body: text})
+				_, err := b.account.Messages.Send(ctx, state.Message{Room: room, Txn: text, Notice: true, Body: text})
 				if err == nil {
 					return
 				}

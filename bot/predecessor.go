@@ -22,7 +22,7 @@ func (r *room) predecessor(ctx context.Context) (string, error) {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		var err error
-		if before, err = r.bot.account.Predecessor(call, r.id); err != nil {
+		if before, err = r.bot.account.Rooms.Predecessor(call, r.id); err != nil {
 			return "", fmt.Errorf("look up predecessor: %w", err)
 		}
 		r.bot.upgrades.learn(r.id, before)

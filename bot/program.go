@@ -85,7 +85,7 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 
 // Execution returns the current state of an execution, or ErrNoExecution.
 func (b *Bot) Execution(id string) (json.RawMessage, error) {
-	_, raw, ok := b.Store.Execution(id)
+	_, raw, ok := b.Store.Executions.Get(id)
 	if !ok {
 		return nil, ErrNoExecution
 	}

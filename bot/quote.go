@@ -91,7 +91,7 @@ func (r taskRoom) newest(ctx context.Context, row state.Event, said workspace.Me
 func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	got, err := r.bot.account.Event(call, room, id)
+	got, err := r.bot.account.Messages.Get(call, room, id)
 	if err != nil {
 		if ctx.Err() != nil {
 			return state.Event{}, ctx.Err()
@@ -99,9 +99,9 @@ func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, erro
 		r.bot.log.Info().Err(err).Str("room", room).Msg("could not fetch the quoted event")
 		return state.Event{}, nil
 	}
-	got = r.bot.account.Decrypt(ctx, got)
+	got = r.bot.account.Keys.Decrypt(ctx, got)
 	if !got.IsDecrypted() { // it may be older than the room's encryption, but in an encrypted room only a proven sender is quoted
-		if encrypted, err := r.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
+		if encrypted, err := r.bot.account.Keys.IsEncrypted(ctx, room); err != nil || encrypted {
 			return state.Event{}, err
 		}
 	}

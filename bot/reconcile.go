@@ -37,11 +37,11 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 	}
 	running := 0
 	var drops errgroup.Group // concurrently, so that they share a write
-	for room, name := range b.Store.Containers() {
+	for room, name := range b.Store.Containers.All() {
 		info, ok := there[name]
 		if !ok || info.Room != room {
 			b.log.Warn().Str("room", room).Str("container", name).Msg("container is gone: the next task recreates it with the same history")
-			drops.Go(func() error { return b.Store.DropContainer(ctx, room) })
+			drops.Go(func() error { return b.Store.Containers.Drop(ctx, room) })
 			continue
 		}
 		if _, err := b.Gateway.Open(room); err != nil {

@@ -150,7 +150,7 @@ func TestPanicInBackground(t *testing.T) {
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
 	d.bot.work.Log = d.bot.log
-	if err := d.bot.Store.SetContainer(t.Context(), d.id, "sandbox-den"); err != nil {
+	if err := d.bot.Store.Containers.Set(t.Context(), d.id, "sandbox-den"); err != nil {
 		t.Fatal(err)
 	}
 	d.env.Warm, d.env.Keeper = task.NewWarm(1, time.Hour), nil

@@ -35,7 +35,7 @@ func TestRedactedEverywhere(t *testing.T) {
 	for _, err := range []error{
 		d.bot.Transcripts.Begin(d.env.ID, "$1", rec.Text),
 		d.bot.Transcripts.Append(d.env.ID, state.Line{Kind: state.KindUser, Event: "$3", Text: rec.Answers[0].Answer}),
-		d.bot.Store.AppendHistory(ctx, d.id, turns...), d.bot.Store.SetSession(ctx, d.id, "s1"), d.bot.Journal.Tasks.Finish(ctx, rec.Key),
+		d.bot.Store.Conversations.Append(ctx, d.id, turns...), d.bot.Store.Conversations.SetSession(ctx, d.id, "s1"), d.bot.Journal.Tasks.Finish(ctx, rec.Key),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -54,15 +54,15 @@ func TestRedactedEverywhere(t *testing.T) {
 	if err != nil || len(lines) != 2 || lines[0].Text != state.Deleted {
 		t.Errorf("the transcript has %v (%v)", lines, err)
 	}
-	for i, turn := range d.bot.Store.History(d.id) {
+	for i, turn := range d.bot.Store.Conversations.History(d.id) {
 		if want := i == 1 || i == 3; (turn.Content == state.Deleted) == want {
 			t.Errorf("the history has %v", turn)
 		}
 	}
-	if s := d.bot.Store.Session(d.id); s != "" {
+	if s := d.bot.Store.Conversations.Session(d.id); s != "" {
 		t.Errorf("the next task continues session %s", s)
 	}
-	_, execution, ok := d.bot.Store.Execution(task.ExecutionID(d.id, "$1"))
+	_, execution, ok := d.bot.Store.Executions.Get(task.ExecutionID(d.id, "$1"))
 	if !ok || strings.Contains(string(execution), secret) || !strings.Contains(string(execution), state.Deleted) {
 		t.Errorf("the execution is %s", execution)
 	}
@@ -92,14 +92,14 @@ func TestRedactedSession(t *testing.T) {
 		d.decides()
 		rec := d.running("$3")
 		rec.Session = "s1"
-		for _, err := range []error{d.env.Note(ctx, rec), d.bot.Journal.Tasks.Finish(ctx, rec.Key), d.bot.Store.SetSession(ctx, d.id, "s1")} {
+		for _, err := range []error{d.env.Note(ctx, rec), d.bot.Journal.Tasks.Finish(ctx, rec.Key), d.bot.Store.Conversations.SetSession(ctx, d.id, "s1")} {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		d.says("$4", "@eve:elsewhere", "m.room.redaction", `{"redacts":"$1"}`, time.Second)
 		d.decides()
-		if ended := d.bot.Store.Session(d.id) == ""; ended != quoted {
+		if ended := d.bot.Store.Conversations.Session(d.id) == ""; ended != quoted {
 			t.Errorf("quoted %v: the session ended: %v", quoted, ended)
 		}
 	}

@@ -36,11 +36,11 @@ func TestLoginDuringHangingClaim(t *testing.T) {
 		t.Helper()
 		name, err := p.CreateRoom(ctx, person.RoomSpec{Encrypted: true, Invite: []string{bot.ID()}})
 		must(err)
-		must(a.Join(ctx, name))
+		must(a.Rooms.Join(ctx, name))
 		return name
 	}
 	send := func(room, text string) error {
-		_, err := a.Send(ctx, state.Message{Room: room, Txn: text, Notice: true, Body: text})
+		_, err := a.Messages.Send(ctx, state.Message{Room: room, Txn: text, Notice: true, Body: text})
 		return err
 	}
 	reads := func(p *person.Person, room, text string) {

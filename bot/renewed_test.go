@@ -86,7 +86,7 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 
 	name, err := ann.CreateRoom(ctx, person.RoomSpec{Encrypted: true, Invite: []string{account.ID()}})
 	must(err)
-	must(b.account.Join(ctx, name))
+	must(b.account.Rooms.Join(ctx, name))
 	d := &deciding{room: b.room(name), t: t}
 	pending := func() []state.Event {
 		t.Helper()

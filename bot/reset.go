@@ -14,7 +14,7 @@ func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
 	if err := r.turn.AwaitEnd(ctx); err != nil {
 		return err
 	}
-	if err := r.bot.Store.EndSession(ctx, r.id); err != nil {
+	if err := r.bot.Store.Conversations.EndSession(ctx, r.id); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}
 	r.env.SignOfLife(r.bot.ctx, 0)
@@ -57,10 +57,10 @@ func (r *room) doReset(ctx context.Context, row state.Event, what string) error 
 	if folder != "" && err == nil {
 		notes = " The agent's notes about earlier tasks are now in " + text.Code(folder) + ". To restore them, ask me to move them back." + r.after()
 	}
-	if err := r.bot.Store.EndSession(ctx, r.id); err != nil {
+	if err := r.bot.Store.Conversations.EndSession(ctx, r.id); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}
-	if err := r.bot.Store.SetHistory(ctx, r.id, nil); err != nil {
+	if err := r.bot.Store.Conversations.Set(ctx, r.id, nil); err != nil {
 		return fmt.Errorf("forget history: %w", err)
 	}
 	return r.tell(ctx, row, "The next task starts a new session without this room's conversation. Files, transcript and what I remember (`!memory`) are kept."+notes)
@@ -88,7 +88,7 @@ func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
 		return r.tell(ctx, row, "A task is running in the container. Stop it with `!stop`, or wait for its end, and send `!reset sandbox` again.")
 	}
 	defer release()
-	if name := r.bot.Store.Container(r.id); name != "" {
+	if name := r.bot.Store.Containers.Of(r.id); name != "" {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		err := r.env.Vacate(func() error { return r.bot.Podman.Remove(call, name, r.id, "") })

@@ -186,7 +186,7 @@ func (r *room) alarm(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	text := r.bot.sentence(err) + " I will keep trying; nothing is lost."
-	if _, err := r.bot.account.Send(ctx, r.notice("", "", text)); err != nil {
+	if _, err := r.bot.account.Messages.Send(ctx, r.notice("", "", text)); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about the error")
 	}
 }

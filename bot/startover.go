@@ -45,7 +45,7 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 		return err
 	}
 	batch.Left = nil // long ago
-	known := slices.Concat(slices.Collect(maps.Keys(b.Store.Containers())), unfinished, gaps)
+	known := slices.Concat(slices.Collect(maps.Keys(b.Store.Containers.All())), unfinished, gaps)
 	slices.Sort(known)
 	for _, name := range slices.Compact(known) {
 		_, joined := batch.Joined[name]
@@ -55,7 +55,7 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 		}
 	}
 	if len(batch.Left) > 0 {
-		in, err := b.account.Rooms(ctx)
+		in, err := b.account.Rooms.Joined(ctx)
 		if err != nil {
 			return fmt.Errorf("list joined rooms: %w", err)
 		}

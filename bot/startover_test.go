@@ -32,7 +32,7 @@ func TestInitialSyncFromCache(t *testing.T) {
 	}
 	b.roster.Account = b.account
 	for _, room := range []string{"!stays:here", "!gone:here"} {
-		if err := b.Store.SetContainer(t.Context(), room, "sandbox-"+room); err != nil {
+		if err := b.Store.Containers.Set(t.Context(), room, "sandbox-"+room); err != nil {
 			t.Fatal(err)
 		}
 	}

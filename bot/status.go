@@ -89,7 +89,7 @@ timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'
 
 // containerLines returns a line about the room's container and its usage, and what tasks have left running in it.
 func (r *room) containerLines(ctx context.Context) string {
-	if r.bot.Store.Container(r.id) == "" {
+	if r.bot.Store.Containers.Of(r.id) == "" {
 		return "The room has no container yet: the first task creates it."
 	}
 	line, uses := "The container", []string(nil)
@@ -130,7 +130,7 @@ func (r *room) containerLines(ctx context.Context) string {
 // doRooms lists the rooms that have a container, with "all" also their IDs and containers.
 func (r *room) doRooms(ctx context.Context, row state.Event, which string) error {
 	const most = 50
-	all := r.bot.Store.Containers()
+	all := r.bot.Store.Containers.All()
 	ids := slices.Sorted(maps.Keys(all))
 	list := "I work in " + strings.ToLower(text.Plural(len(ids), "room", "rooms")) + ".\n"
 	for _, id := range ids[:min(len(ids), most)] {
@@ -155,7 +155,7 @@ func (r *room) doRooms(ctx context.Context, row state.Event, which string) error
 func (b *Bot) roomName(ctx context.Context, room string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if name, err := b.account.RoomName(ctx, room); err == nil && strings.TrimSpace(name) != "" {
+	if name, err := b.account.Rooms.Name(ctx, room); err == nil && strings.TrimSpace(name) != "" {
 		return text.Code(name)
 	}
 	if user := b.roster.Direct.User(room); user != "" {

@@ -93,14 +93,14 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 // admit stores a batch: one transaction holds its events and the next sync token. The
 // rooms then work from the journal. last is the token of the batch before, or "".
 func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error {
-	before, err := b.account.KnownEncrypted(ctx, batch)
+	before, err := b.account.Keys.KnownEncrypted(ctx, batch)
 	if err != nil {
 		return err
 	}
-	if err := b.account.ProcessKeys(ctx, batch); err != nil {
+	if err := b.account.Keys.Process(ctx, batch); err != nil {
 		return err
 	}
-	now, err := b.account.KnownEncrypted(ctx, batch)
+	now, err := b.account.Keys.KnownEncrypted(ctx, batch)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 		b.room(name).unreadBefore(ctx, batch.Next)
 	}
 	in.finish(ctx, fresh)
-	return b.account.AfterCommit(ctx, batch)
+	return b.account.Keys.AfterCommit(ctx, batch)
 }
 
 // examine decrypts a new event and decides what it is to the bot; one that is not fresh is context.
@@ -176,7 +176,7 @@ func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state
 	b.profile.Note(ctx, e)
 	row.Event = e
 	err := queue.Recovered(func() error {
-		row.Event = b.understood(b.account.Decrypt(ctx, e))
+		row.Event = b.understood(b.account.Keys.Decrypt(ctx, e))
 		if fresh {
 			row = b.judged(ctx, row)
 		}

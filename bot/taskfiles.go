@@ -58,7 +58,7 @@ func (r taskRoom) File(ctx context.Context, room, event string) (f media.File, o
 // Fetch is part of [task.Room].
 func (r taskRoom) Fetch(ctx context.Context, f media.File) (fetched *media.Fetched, err error) {
 	err = withRetry(ctx, func() (err error) {
-		fetched, err = media.Fetch(ctx, r.bot.account.Download, f, r.bot.tmp(), r.bot.MediaMax)
+		fetched, err = media.Fetch(ctx, r.bot.account.Messages.Download, f, r.bot.tmp(), r.bot.MediaMax)
 		return err
 	})
 	return fetched, err
@@ -70,7 +70,7 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 	err := withRetry(ctx, func() (err error) {
 		call, cancel := context.WithTimeout(ctx, uploadTimeout)
 		defer cancel()
-		encrypted, err := r.bot.account.IsEncrypted(call, r.id)
+		encrypted, err := r.bot.account.Keys.IsEncrypted(call, r.id)
 		if err != nil {
 			return err
 		}

@@ -105,11 +105,11 @@ func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
 
 // upload uploads a text as a file, encrypted if the room is.
 func (r taskRoom) upload(ctx context.Context, name, words string) (event.FileInfo, error) {
-	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
+	encrypted, err := r.bot.account.Keys.IsEncrypted(ctx, r.id)
 	if err != nil {
 		return event.FileInfo{}, err
 	}
-	return r.bot.account.Upload(ctx, strings.NewReader(words), event.FileInfo{MimeType: "text/markdown", Size: int64(len(words))}, name, encrypted)
+	return r.bot.account.Messages.Upload(ctx, strings.NewReader(words), event.FileInfo{MimeType: "text/markdown", Size: int64(len(words))}, name, encrypted)
 }
 
 // Fits is part of [task.Room].
@@ -124,7 +124,7 @@ func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
 	if err != nil || sent.Event == "" {
 		return false
 	}
-	_, err = r.bot.account.Send(ctx, state.Message{Room: r.id, Relation: state.Edit, Target: sent.Event, Notice: true, Body: words})
+	_, err = r.bot.account.Messages.Send(ctx, state.Message{Room: r.id, Relation: state.Edit, Target: sent.Event, Notice: true, Body: words})
 	if err != nil {
 		r.bot.log.Debug().Err(err).Str("room", r.id).Msg("cannot edit the progress notice")
 		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))
@@ -134,12 +134,12 @@ func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
 
 // Type is part of [task.Room].
 func (r taskRoom) Type(ctx context.Context, d time.Duration) error {
-	return r.bot.account.Type(ctx, r.id, d)
+	return r.bot.account.Messages.Type(ctx, r.id, d)
 }
 
 // Proof is part of [task.Room]. What cannot be found out counts as required.
 func (r taskRoom) Proof(ctx context.Context) task.Proof {
-	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
+	encrypted, err := r.bot.account.Keys.IsEncrypted(ctx, r.id)
 	must, failed := r.bot.proof.Needed(ctx, r.id, policy.ProofApprovals)
 	all, _ := r.bot.proof.Needed(ctx, r.id, policy.ProofAll)
 	must = must || failed != nil

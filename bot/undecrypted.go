@@ -32,7 +32,7 @@ func (b *Bot) decrypted(ctx context.Context, row state.Event) (state.Event, erro
 		return row, nil
 	}
 	now := row
-	now.Event = b.understood(b.account.Decrypt(ctx, row.Event))
+	now.Event = b.understood(b.account.Keys.Decrypt(ctx, row.Event))
 	if now.Encryption == row.Encryption && now.Session == row.Session && now.Distrust == row.Distrust {
 		return row, nil
 	}
@@ -99,7 +99,7 @@ func (b *Bot) askForKey(e event.Event) {
 	b.work.Start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
-		err := b.account.RequestKey(ctx, e.Sender, key)
+		err := b.account.Keys.Request(ctx, e.Sender, key)
 		if err != nil && b.ctx.Err() == nil {
 			b.keys.Forget(key)
 			b.log.Warn().Err(err).Str("room", e.Room).Msg("cannot request a room key")
@@ -161,7 +161,7 @@ func (b *Bot) checkKey(ctx context.Context, row state.Event, now time.Time, try 
 	switch {
 	case age >= keyDeadline:
 		return r.finish(ctx, row)
-	case try && !b.account.Decrypt(ctx, row.Event).Undecrypted():
+	case try && !b.account.Keys.Decrypt(ctx, row.Event).Undecrypted():
 		b.keyArrived(keyOf(row.Event))
 	case row.Encryption == event.MissingKey:
 		b.askForKey(row.Event)
@@ -207,5 +207,5 @@ func (b *Bot) verify(ctx context.Context, e event.Event) {
 	if b.isSelf(e.Sender) || b.account.Now().Sub(e.Time) > 10*time.Minute {
 		return
 	}
-	_ = b.account.ProcessVerification(ctx, e)
+	_ = b.account.Keys.ProcessVerification(ctx, e)
 }

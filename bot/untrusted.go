@@ -30,7 +30,7 @@ func (b *Bot) warnUntrusted(row state.Event) {
 		defer cancel()
 		day := strconv.FormatInt(now.Unix()/int64(keyring.WarnPause/time.Second), 10) // the same after a restart
 		txn := state.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
-		_, err := b.account.SendClear(ctx, b.room(row.Room).answer(row, state.KindUnreadable, txn, distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
+		_, err := b.account.Messages.SendClear(ctx, b.room(row.Room).answer(row, state.KindUnreadable, txn, distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
 		if err != nil && b.ctx.Err() == nil {
 			b.keys.ForgetWarning(of)
 			b.log.Warn().Err(err).Str("room", row.Room).Msg("cannot send the warning about an untrusted device")
@@ -64,10 +64,10 @@ func (r *room) tellUnverified(joined state.Event) {
 	r.bot.work.Start(func() {
 		ctx, cancel := context.WithTimeout(r.bot.ctx, 2*callTimeout)
 		defer cancel()
-		unverified, err := r.bot.account.Unverified(ctx, r.id)
+		unverified, err := r.bot.account.Keys.Unverified(ctx, r.id)
 		if err == nil && unverified {
 			txn := state.KeyOf(joined.Room, joined.ID) + "-unverified"
-			_, err = r.bot.account.SendClear(ctx, r.notice(state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
+			_, err = r.bot.account.Messages.SendClear(ctx, r.notice(state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
 		}
 		if err != nil && r.bot.ctx.Err() == nil {
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about unverified sessions")

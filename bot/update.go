@@ -134,9 +134,9 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 
 // snapshot returns the present state.
 func (b *Bot) snapshot() update.Snapshot {
-	s := update.Snapshot{Rooms: len(b.Store.Containers())}
+	s := update.Snapshot{Rooms: len(b.Store.Containers.All())}
 	for _, name := range b.Store.Rooms() {
-		s.Turns += len(b.Store.History(name))
+		s.Turns += len(b.Store.Conversations.History(name))
 	}
 	return s
 }

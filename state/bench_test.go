@@ -39,7 +39,7 @@ func BenchmarkStoreSave1000Rooms(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		must(b, s.AppendHistory(ctx, "!room0500:example.org", Turn{"user", "another prime checker, please", fmt.Sprint("$new", i)}))
+		must(b, s.Conversations.Append(ctx, "!room0500:example.org", Turn{"user", "another prime checker, please", fmt.Sprint("$new", i)}))
 	}
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
 }
@@ -54,7 +54,7 @@ func BenchmarkStoreTenSavers(b *testing.B) {
 		var group sync.WaitGroup
 		for k := range 10 {
 			group.Go(func() {
-				must(b, s.AppendHistory(ctx, fmt.Sprintf("!room%04d:example.org", k), Turn{"user", "another", fmt.Sprint("$new", i)}))
+				must(b, s.Conversations.Append(ctx, fmt.Sprintf("!room%04d:example.org", k), Turn{"user", "another", fmt.Sprint("$new", i)}))
 			})
 		}
 		group.Wait()
@@ -81,7 +81,7 @@ func BenchmarkStorePutExecution500Waiting(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		must(b, s.PutExecution(ctx, "!room0250:example.org", []byte(one(id(250), "waiting_for_input", 2000+i%2))))
+		must(b, s.Executions.Put(ctx, "!room0250:example.org", []byte(one(id(250), "waiting_for_input", 2000+i%2))))
 	}
 	info, err := os.Stat(s.path)
 	must(b, err)

@@ -4,7 +4,7 @@ import "context"
 
 // Compact removes the room's session and puts one turn in place of all but the newest turns of its history, in one
 // write. If the session is another one by now, it changes nothing.
-func (s *Store) Compact(ctx context.Context, room, session string, summary Turn, newest int) error {
+func (s Conversations) Compact(ctx context.Context, room, session string, summary Turn, newest int) error {
 	return s.update(ctx, func(c *contents) bool {
 		if session == "" || c.sessions[room] != session {
 			return false

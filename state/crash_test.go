@@ -33,10 +33,10 @@ func runChild(job, dir string) error {
 			return err
 		}
 		for i := range 1_000_000 {
-			if err := s.AppendHistory(ctx, fmt.Sprint("!r", i%50), Turn{"user", strings.Repeat("x", 5000), fmt.Sprint("$", i)}); err != nil {
+			if err := s.Conversations.Append(ctx, fmt.Sprint("!r", i%50), Turn{"user", strings.Repeat("x", 5000), fmt.Sprint("$", i)}); err != nil {
 				return err
 			}
-			if err := s.PutExecution(ctx, fmt.Sprint("!r", i%50), []byte(one(fmt.Sprint(i), "completed", 500))); err != nil {
+			if err := s.Executions.Put(ctx, fmt.Sprint("!r", i%50), []byte(one(fmt.Sprint(i), "completed", 500))); err != nil {
 				return err
 			}
 			fmt.Println(i)
@@ -199,7 +199,7 @@ func TestStoreSurvivesKill(t *testing.T) {
 		}
 		events := map[string]bool{}
 		for _, room := range s.Rooms() {
-			for _, turn := range s.History(room) {
+			for _, turn := range s.Conversations.History(room) {
 				events[turn.Event] = true
 			}
 		}
@@ -207,7 +207,7 @@ func TestStoreSurvivesKill(t *testing.T) {
 			if !events[fmt.Sprint("$", i)] {
 				t.Errorf("turn %d was acknowledged and is gone", i)
 			}
-			if _, raw, _ := s.Execution(fmt.Sprint(i)); string(raw) != one(fmt.Sprint(i), "completed", 500) {
+			if _, raw, _ := s.Executions.Get(fmt.Sprint(i)); string(raw) != one(fmt.Sprint(i), "completed", 500) {
 				t.Errorf("execution %d was acknowledged and is %s", i, raw)
 			}
 		}

@@ -15,26 +15,26 @@ import (
 func TestStoreOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "1m")
 	s := openStore(t, dir)
-	must(t, s.AppendHistory(ctx, "!r", Turn{Role: "user", Content: "before"}))
+	must(t, s.Conversations.Append(ctx, "!r", Turn{Role: "user", Content: "before"}))
 	free := fill(t, dir)
 	before := fileNow(t, dir)
 	for i := range 3 {
-		err := s.AppendHistory(ctx, "!r", Turn{Role: "user", Content: strings.Repeat("x", 9000), Event: fmt.Sprint("$", i)})
+		err := s.Conversations.Append(ctx, "!r", Turn{Role: "user", Content: strings.Repeat("x", 9000), Event: fmt.Sprint("$", i)})
 		wantSentence(t, err, "no space left in "+dir)
 	}
 	if diff := cmp.Diff(before, fileNow(t, dir)); diff != "" {
 		t.Error("a failed save touched the file:", diff)
 	}
-	if got := len(s.History("!r")); got != 4 {
+	if got := len(s.Conversations.History("!r")); got != 4 {
 		t.Errorf("%d turns in memory, want 4", got)
 	}
 	_, _, err := Open(ctx, dir, zerolog.Nop())
 	wantSentence(t, err, "no space left")
 
 	free()
-	must(t, s.SetContainer(ctx, "!r", "box"))
+	must(t, s.Containers.Set(ctx, "!r", "box"))
 	again := openStore(t, dir)
-	if diff := cmp.Diff(s.History("!r"), again.History("!r")); diff != "" {
+	if diff := cmp.Diff(s.Conversations.History("!r"), again.Conversations.History("!r")); diff != "" {
 		t.Error("what could not be saved was not in the next write:", diff)
 	}
 }
@@ -43,7 +43,7 @@ func TestStoreInReadOnlyFolder(t *testing.T) {
 	dir := smallDisk(t, "1m")
 	j, s, err := Open(ctx, dir, zerolog.Nop())
 	must(t, err)
-	must(t, s.SetContainer(ctx, "!r", "box"))
+	must(t, s.Containers.Set(ctx, "!r", "box"))
 	must(t, s.Close())
 	must(t, j.Close())
 	setReadOnly(t, dir, true)
@@ -56,7 +56,7 @@ func TestStoreInReadOnlyFolder(t *testing.T) {
 	_, err = OpenTranscripts(dir, zerolog.Nop())
 	wantSentence(t, err, "read-only")
 	setReadOnly(t, dir, false)
-	if got := openStore(t, dir).Container("!r"); got != "box" {
+	if got := openStore(t, dir).Containers.Of("!r"); got != "box" {
 		t.Errorf("container %q", got)
 	}
 }

@@ -37,11 +37,11 @@ func asExecutions(raws []json.RawMessage) (all executions) {
 	return all
 }
 
-// PutExecution adds an execution to the room, or replaces the one with its session_id. It is kept byte for byte (except
+// Put adds an execution to the room, or replaces the one with its session_id. It is kept byte for byte (except
 // for white space around it) unless it is shortened: see MaxFinished. It comes last when it is new, and again when it is finished: then the oldest finished
 // ones are removed, see MaxFinished. Two keys of raw are read and must exist: session_id, and state, in which
 // "completed" and "failed" mean finished. If another room has the ID, the execution moves to this one.
-func (s *Store) PutExecution(ctx context.Context, room string, raw json.RawMessage) error {
+func (s Executions) Put(ctx context.Context, room string, raw json.RawMessage) error {
 	if room == "" {
 		return errors.New("put execution: no room")
 	}
@@ -52,8 +52,8 @@ func (s *Store) PutExecution(ctx context.Context, room string, raw json.RawMessa
 	return s.update(ctx, func(c *contents) bool { return c.putExecution(room, e) }, room)
 }
 
-// Execution returns an execution as it was put, and its room.
-func (s *Store) Execution(id string) (room string, raw json.RawMessage, ok bool) {
+// Get returns an execution as it was put, and its room.
+func (s Executions) Get(id string) (room string, raw json.RawMessage, ok bool) {
 	s.mu.Lock()
 	room, ok = s.now.roomOf[id]
 	list := s.now.executions[room]
@@ -64,8 +64,8 @@ func (s *Store) Execution(id string) (room string, raw json.RawMessage, ok bool)
 	return room, bytes.Clone(list[indexOf(list, id)].raw), true
 }
 
-// Executions returns those of a room as they were put, oldest first.
-func (s *Store) Executions(room string) []json.RawMessage {
+// In returns those of a room as they were put, oldest first.
+func (s Executions) In(room string) []json.RawMessage {
 	s.mu.Lock()
 	list := s.now.executions[room]
 	s.mu.Unlock()

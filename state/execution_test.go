@@ -18,7 +18,7 @@ func one(id, status string, size int) string {
 
 func putExecution(t testing.TB, s *Store, room, raw string) {
 	t.Helper()
-	must(t, s.PutExecution(ctx, room, json.RawMessage(raw)))
+	must(t, s.Executions.Put(ctx, room, json.RawMessage(raw)))
 }
 
 func texts(raws []json.RawMessage) (out []string) {
@@ -31,7 +31,7 @@ func texts(raws []json.RawMessage) (out []string) {
 // sessionsOf returns the IDs of a room's executions, in order.
 func sessionsOf(t testing.TB, s *Store, room string) (out []string) {
 	t.Helper()
-	for _, raw := range s.Executions(room) {
+	for _, raw := range s.Executions.In(room) {
 		e, err := newExecution(raw)
 		must(t, err)
 		out = append(out, e.id)
@@ -51,10 +51,10 @@ func TestExecutionsAreKeptByteForByte(t *testing.T) {
 	for _, a := range []string{a1, a2} {
 		putExecution(t, s, "!r", a)
 		for range 2 {
-			if diff := cmp.Diff([]string{a, b}, texts(s.Executions("!r"))); diff != "" {
+			if diff := cmp.Diff([]string{a, b}, texts(s.Executions.In("!r"))); diff != "" {
 				t.Error(diff)
 			}
-			room, raw, ok := s.Execution("a")
+			room, raw, ok := s.Executions.Get("a")
 			if room != "!r" || string(raw) != a || !ok {
 				t.Errorf("%s, %s, %v", room, raw, ok)
 			}
@@ -65,11 +65,11 @@ func TestExecutionsAreKeptByteForByte(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, id := range []string{"d", ""} {
-		if room, raw, ok := s.Execution(id); room != "" || raw != nil || ok {
+		if room, raw, ok := s.Executions.Get(id); room != "" || raw != nil || ok {
 			t.Errorf("%q: %s, %s, %v", id, room, raw, ok)
 		}
 	}
-	if got := s.Executions("!none"); got != nil {
+	if got := s.Executions.In("!none"); got != nil {
 		t.Errorf("%s", got)
 	}
 
@@ -78,16 +78,16 @@ func TestExecutionsAreKeptByteForByte(t *testing.T) {
 	if s.attempts != before {
 		t.Error("an existing execution was written again")
 	}
-	_, raw, _ := s.Execution("a")
+	_, raw, _ := s.Executions.Get("a")
 	clear(raw)
-	clear(s.Executions("!r")[0])
-	if diff := cmp.Diff([]string{a2, b}, texts(s.Executions("!r"))); diff != "" {
+	clear(s.Executions.In("!r")[0])
+	if diff := cmp.Diff([]string{a2, b}, texts(s.Executions.In("!r"))); diff != "" {
 		t.Error("a reader changed it:", diff)
 	}
 	given := json.RawMessage(a1)
-	must(t, s.PutExecution(ctx, "!r", given))
+	must(t, s.Executions.Put(ctx, "!r", given))
 	clear(given)
-	if _, raw, _ := s.Execution("a"); string(raw) != a1 {
+	if _, raw, _ := s.Executions.Get("a"); string(raw) != a1 {
 		t.Errorf("the caller changed it: %s", raw)
 	}
 }
@@ -101,11 +101,11 @@ func TestPutExecutionRefuses(t *testing.T) {
 		"two": `{"session_id":"a","state":"running"}{}`, "no ID": `{"state":"running"}`, "an empty ID": `{"session_id":"","state":"running"}`,
 		"a number for an ID": `{"session_id":1,"state":"running"}`, "no state": `{"session_id":"a"}`, "a null state": `{"session_id":"a","state":null}`,
 	} {
-		if err := s.PutExecution(ctx, "!r", json.RawMessage(raw)); err == nil {
+		if err := s.Executions.Put(ctx, "!r", json.RawMessage(raw)); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if err := s.PutExecution(ctx, "", json.RawMessage(one("a", "running", 0))); err == nil {
+	if err := s.Executions.Put(ctx, "", json.RawMessage(one("a", "running", 0))); err == nil {
 		t.Error("an execution without a room was accepted")
 	}
 	if diff := cmp.Diff(before, readState(t, s)); diff != "" || len(s.Rooms()) > 0 {
@@ -120,7 +120,7 @@ func TestExecutionChangesItsRoom(t *testing.T) {
 	putExecution(t, s, "!a", one("2", "running", 0))
 	putExecution(t, s, "!b", one("1", "running", 0))
 	putExecution(t, s, "!b", one("2", "running", 0))
-	if got := s.Executions("!a"); len(got) > 0 {
+	if got := s.Executions.In("!a"); len(got) > 0 {
 		t.Errorf("%s", got)
 	}
 	if diff := cmp.Diff([]string{"1", "2"}, sessionsOf(t, s, "!b")); diff != "" {
@@ -151,10 +151,10 @@ func TestExecutionsMoveWithTheirRoom(t *testing.T) {
 		if diff := cmp.Diff(want, sessionsOf(t, s, "!new")); diff != "" {
 			t.Error(diff)
 		}
-		if room, _, ok := s.Execution("1"); room != "!new" || !ok {
+		if room, _, ok := s.Executions.Get("1"); room != "!new" || !ok {
 			t.Errorf("%q, %v", room, ok)
 		}
-		if room, _, ok := s.Execution("old1"); ok {
+		if room, _, ok := s.Executions.Get("old1"); ok {
 			t.Errorf("a removed one is in %q", room)
 		}
 		if diff := cmp.Diff([]string{"!new"}, s.Rooms()); diff != "" {
@@ -175,10 +175,10 @@ func TestExecutionsOfManyRoomsAtOnce(t *testing.T) {
 			for i := range 10 {
 				id := fmt.Sprintf("%d-%d", r, i)
 				for _, status := range []string{"running", "waiting_for_input", "completed"} {
-					if err := s.PutExecution(ctx, room, json.RawMessage(one(id, status, 500))); err != nil {
+					if err := s.Executions.Put(ctx, room, json.RawMessage(one(id, status, 500))); err != nil {
 						t.Error(err)
 					}
-					if at, raw, ok := s.Execution(id); at != room || string(raw) != one(id, status, 500) || !ok {
+					if at, raw, ok := s.Executions.Get(id); at != room || string(raw) != one(id, status, 500) || !ok {
 						t.Errorf("%s is in %q: %s", id, at, raw)
 					}
 				}
@@ -189,7 +189,7 @@ func TestExecutionsOfManyRoomsAtOnce(t *testing.T) {
 	again, err := ReadStore(dir)
 	must(t, err)
 	for r := range 8 {
-		if got := len(again.Executions(fmt.Sprint("!", r))); got != 10 {
+		if got := len(again.Executions.In(fmt.Sprint("!", r))); got != 10 {
 			t.Errorf("room %d has %d executions on disk", r, got)
 		}
 	}

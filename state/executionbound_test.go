@@ -74,7 +74,7 @@ func TestFinishedExecutionsAreBounded(t *testing.T) {
 					t.Errorf("%d can be found, want %d", got, want)
 				}
 				size := 0
-				for _, raw := range s.Executions("!r")[:len(test.want)-1] { // the newest one is kept as it is
+				for _, raw := range s.Executions.In("!r")[:len(test.want)-1] { // the newest one is kept as it is
 					if size += len(raw); !json.Valid(raw) {
 						t.Errorf("%s is no JSON", raw)
 					}

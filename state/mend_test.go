@@ -28,7 +28,7 @@ func TestFlippedBitInJSON(t *testing.T) {
 			must(t, err)
 			queueTask(t, j, "!r", "$1")
 			must(t, j.Messages.Queue(ctx, message("m", "!r", "$1")))
-			must(t, s.SetContainer(ctx, "!r", "box"))
+			must(t, s.Containers.Set(ctx, "!r", "box"))
 			_, err = j.db.Exec(spoil)
 			must(t, err)
 			must(t, errors.Join(s.Close(), j.Close()))
@@ -40,7 +40,7 @@ func TestFlippedBitInJSON(t *testing.T) {
 				_, e := j.Events.Get(ctx, "!r", "$1")
 				_, task := j.Tasks.Get(ctx, "$1")
 				_, unsent := j.Messages.Unsent(ctx, "!r")
-				if s.Container("!r") != "box" {
+				if s.Containers.Of("!r") != "box" {
 					t.Error("the container is lost")
 				}
 				return errors.Join(e, task, unsent, s.Close(), j.Close())

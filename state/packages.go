@@ -9,22 +9,22 @@ import (
 // maxPackages bounds the packages of a room, and notes about others. A note is in parentheses.
 const maxPackages = 300
 
-// Packages returns the packages that were installed in a container of the room that has been replaced, and that are to
+// Of returns the packages that were installed in a container of the room that has been replaced, and that are to
 // be installed in the new one.
-func (s *Store) Packages(room string) []string {
+func (s Packages) Of(room string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.now.packages[room])
 }
 
-// AddPackages adds packages that are to be installed in the room's next container. A note replaces those beyond
+// Add adds packages that are to be installed in the room's next container. A note replaces those beyond
 // maxPackages.
-func (s *Store) AddPackages(ctx context.Context, room string, names []string) error {
+func (s Packages) Add(ctx context.Context, room string, names []string) error {
 	return s.update(ctx, func(c *contents) bool { return c.addPackages(room, names) }, room)
 }
 
-// DropPackages removes the room's packages: they are installed, or cannot be.
-func (s *Store) DropPackages(ctx context.Context, room string) error {
+// Drop removes the room's packages: they are installed, or cannot be.
+func (s Packages) Drop(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool {
 		_, had := c.packages[room]
 		delete(c.packages, room)

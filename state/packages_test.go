@@ -11,31 +11,31 @@ import (
 func TestStorePackages(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	must(t, s.AddPackages(ctx, "!a:x", []string{"g++", "bc"}))
-	must(t, s.AddPackages(ctx, "!a:x", []string{"bc", "at"}))
-	must(t, s.SetContainer(ctx, "!a:x", "one"))
+	must(t, s.Packages.Add(ctx, "!a:x", []string{"g++", "bc"}))
+	must(t, s.Packages.Add(ctx, "!a:x", []string{"bc", "at"}))
+	must(t, s.Containers.Set(ctx, "!a:x", "one"))
 	want := []string{"at", "bc", "g++"}
 	s = openStore(t, dir)
-	if diff := cmp.Diff(want, s.Packages("!a:x")); diff != "" {
+	if diff := cmp.Diff(want, s.Packages.Of("!a:x")); diff != "" {
 		t.Error(diff)
 	}
 	must(t, s.MoveRoom(ctx, "!a:x", "!b:x"))
-	if diff := cmp.Diff(want, s.Packages("!b:x")); diff != "" || s.Packages("!a:x") != nil {
-		t.Error(diff, s.Packages("!a:x"))
+	if diff := cmp.Diff(want, s.Packages.Of("!b:x")); diff != "" || s.Packages.Of("!a:x") != nil {
+		t.Error(diff, s.Packages.Of("!a:x"))
 	}
 	var many []string
 	for i := range 2 * maxPackages {
 		many = append(many, fmt.Sprintf("p%03d", i))
 	}
-	must(t, s.AddPackages(ctx, "!b:x", many))
-	if n := len(s.Packages("!b:x")); n != maxPackages {
+	must(t, s.Packages.Add(ctx, "!b:x", many))
+	if n := len(s.Packages.Of("!b:x")); n != maxPackages {
 		t.Errorf("%d packages, want %d", n, maxPackages)
 	}
-	if got := s.Packages("!b:x"); got[maxPackages-1] != fmt.Sprintf("(%d more)", maxPackages+4) {
+	if got := s.Packages.Of("!b:x"); got[maxPackages-1] != fmt.Sprintf("(%d more)", maxPackages+4) {
 		t.Errorf("the last one is %q", got[maxPackages-1])
 	}
-	must(t, s.DropPackages(ctx, "!b:x"))
-	if s = openStore(t, dir); s.Packages("!b:x") != nil {
-		t.Error("packages are left:", s.Packages("!b:x"))
+	must(t, s.Packages.Drop(ctx, "!b:x"))
+	if s = openStore(t, dir); s.Packages.Of("!b:x") != nil {
+		t.Error("packages are left:", s.Packages.Of("!b:x"))
 	}
 }

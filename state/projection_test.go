@@ -29,8 +29,8 @@ func TestProjection(t *testing.T) {
 		if diff := cmp.Diff(want, fileNow(t, dir)); diff != "" {
 			t.Error(diff)
 		}
-		if s.Session("!r") != "s" || s.SessionMark("!q") != "none reset" || s.VolumesOf("!r") != "!old" || s.SuccessorOf("!old") != "!r" ||
-			len(s.Packages("!r")) != 1 || len(s.Executions("!r")) != 1 {
+		if s.Conversations.Session("!r") != "s" || s.Conversations.SessionMark("!q") != "none reset" || s.VolumesOf("!r") != "!old" || s.SuccessorOf("!old") != "!r" ||
+			len(s.Packages.Of("!r")) != 1 || len(s.Executions.In("!r")) != 1 {
 			t.Errorf("%+v", s.now)
 		}
 		must(t, s.Close())
@@ -51,10 +51,10 @@ func TestJournalAndFileDisagree(t *testing.T) {
 		return s
 	}
 	s := reopen(func() {})
-	must(t, s.SetContainer(ctx, "!r", "box"))
+	must(t, s.Containers.Set(ctx, "!r", "box"))
 	must(t, s.MoveRoom(ctx, "!r", "!next")) // with its volumes
-	must(t, s.SetContainer(ctx, "!r", "box"))
-	must(t, s.SetSession(ctx, "!r", "s"))
+	must(t, s.Containers.Set(ctx, "!r", "box"))
+	must(t, s.Conversations.SetSession(ctx, "!r", "s"))
 	must(t, s.Close())
 	for name, spoil := range map[string]func(){
 		"differs": func() { writeState(t, dir, `{"containers": {"!r": "other", "!q": "third"}, "history": {}}`) },
@@ -62,14 +62,14 @@ func TestJournalAndFileDisagree(t *testing.T) {
 		"damaged": func() { writeState(t, dir, `{"cont`) },
 	} {
 		s = reopen(spoil)
-		if !strings.Contains(fileNow(t, dir), `"!r": "box"`) || s.Container("!q") != "" || s.Session("!r") != "s" {
+		if !strings.Contains(fileNow(t, dir), `"!r": "box"`) || s.Containers.Of("!q") != "" || s.Conversations.Session("!r") != "s" {
 			t.Errorf("%s: %s", name, fileNow(t, dir))
 		}
 		must(t, s.Close())
 	}
 	s = reopen(func() { must(t, removeDatabase(filepath.Join(dir, "journal.db"))) })
-	if s.Container("!r") != "box" || s.VolumesOf("!next") != "!r" || s.Session("!r") != "" {
-		t.Errorf("after the loss of the journal: %q, %q", s.Container("!r"), s.Session("!r"))
+	if s.Containers.Of("!r") != "box" || s.VolumesOf("!next") != "!r" || s.Conversations.Session("!r") != "" {
+		t.Errorf("after the loss of the journal: %q, %q", s.Containers.Of("!r"), s.Conversations.Session("!r"))
 	}
 	must(t, s.Close())
 }
@@ -82,15 +82,15 @@ func TestNewerFileThanSnapshot(t *testing.T) {
 		j, s, err := Open(ctx, dir, zerolog.Nop())
 		must(t, err)
 		turn := func(n int) Turn { return Turn{Role: "user", Content: fmt.Sprint(n), Event: fmt.Sprint("$", n)} }
-		must(t, s.AppendHistory(ctx, "!r", turn(1), turn(2)))
-		must(t, s.AppendHistory(ctx, "!forgotten", turn(1)))
-		must(t, s.SetSession(ctx, "!r", "s"))
-		must(t, s.SetContainer(ctx, "!old", "box"))
+		must(t, s.Conversations.Append(ctx, "!r", turn(1), turn(2)))
+		must(t, s.Conversations.Append(ctx, "!forgotten", turn(1)))
+		must(t, s.Conversations.SetSession(ctx, "!r", "s"))
+		must(t, s.Containers.Set(ctx, "!old", "box"))
 		must(t, j.Snapshots.take(ctx))
 		must(t, s.MoveRoom(ctx, "!old", "!next"))
-		must(t, s.AppendHistory(ctx, "!r", turn(3)))
-		must(t, s.SetHistory(ctx, "!forgotten", nil))
-		must(t, s.SetContainer(ctx, "!new", "box"))
+		must(t, s.Conversations.Append(ctx, "!r", turn(3)))
+		must(t, s.Conversations.Set(ctx, "!forgotten", nil))
+		must(t, s.Containers.Set(ctx, "!new", "box"))
 		must(t, s.Close())
 		must(t, j.db.Close())
 		at := time.Now().Add(time.Hour)
@@ -104,13 +104,13 @@ func TestNewerFileThanSnapshot(t *testing.T) {
 		if newer {
 			want, container, session = append(want, turn(3)), "box", ""
 		}
-		if diff := cmp.Diff(want, s.History("!r")); diff != "" || s.Container("!new") != container || s.Session("!r") != session {
-			t.Errorf("newer %v: %q %q %s", newer, s.Container("!new"), s.Session("!r"), diff)
+		if diff := cmp.Diff(want, s.Conversations.History("!r")); diff != "" || s.Containers.Of("!new") != container || s.Conversations.Session("!r") != session {
+			t.Errorf("newer %v: %q %q %s", newer, s.Containers.Of("!new"), s.Conversations.Session("!r"), diff)
 		}
-		if moved := s.VolumesOf("!next") == "!old" && s.Container("!old") == ""; moved != newer {
+		if moved := s.VolumesOf("!next") == "!old" && s.Containers.Of("!old") == ""; moved != newer {
 			t.Errorf("newer %v: moved %v", newer, moved)
 		}
-		if forgotten := len(s.History("!forgotten")) == 0; forgotten != newer {
+		if forgotten := len(s.Conversations.History("!forgotten")) == 0; forgotten != newer {
 			t.Errorf("newer %v: forgotten %v", newer, forgotten)
 		}
 	}
@@ -122,7 +122,7 @@ func TestFileIsBounded(t *testing.T) {
 	j, s, err := Open(ctx, dir, zerolog.Nop())
 	must(t, err)
 	for i := range 60 {
-		must(t, s.AppendHistory(ctx, "!r", Turn{Role: "user", Content: strings.Repeat("x", 15<<10), Event: fmt.Sprint("$", i)}))
+		must(t, s.Conversations.Append(ctx, "!r", Turn{Role: "user", Content: strings.Repeat("x", 15<<10), Event: fmt.Sprint("$", i)}))
 	}
 	must(t, s.Close())
 	must(t, j.Close())
@@ -130,7 +130,7 @@ func TestFileIsBounded(t *testing.T) {
 	if len(file) > fileHistory+1000 || !strings.Contains(file, `"$59"`) || strings.Contains(file, `"$1"`) {
 		t.Errorf("%d bytes", len(file))
 	}
-	if got := len(openStore(t, dir).History("!r")); got != MaxTurns {
+	if got := len(openStore(t, dir).Conversations.History("!r")); got != MaxTurns {
 		t.Errorf("%d turns in the journal", got)
 	}
 }

@@ -97,7 +97,7 @@ func (t *Task) redact(event string) {
 
 // Redact removes what a message said from a room's history. If it was there, the agent's session may have it, and ends:
 // see EndSession.
-func (s *Store) Redact(ctx context.Context, room, event string) error {
+func (s Conversations) Redact(ctx context.Context, room, event string) error {
 	return s.update(ctx, func(c *contents) bool {
 		var kept turns
 		found := false

@@ -15,12 +15,12 @@ func TestRemoveRoom(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	for _, room := range []string{"!gone:x", "!kept:x"} {
-		must(t, s.SetContainer(ctx, room, "sandbox-"+room[1:5]))
-		must(t, s.SetSession(ctx, room, "session"))
-		must(t, s.AppendHistory(ctx, room, Turn{Role: "user", Content: "hello", Event: "$" + room}))
-		must(t, s.PutExecution(ctx, room, json.RawMessage(`{"session_id":"`+room+`","state":"completed"}`)))
+		must(t, s.Containers.Set(ctx, room, "sandbox-"+room[1:5]))
+		must(t, s.Conversations.SetSession(ctx, room, "session"))
+		must(t, s.Conversations.Append(ctx, room, Turn{Role: "user", Content: "hello", Event: "$" + room}))
+		must(t, s.Executions.Put(ctx, room, json.RawMessage(`{"session_id":"`+room+`","state":"completed"}`)))
 	}
-	must(t, s.AddPackages(ctx, "!gone:x", []string{"cowsay"}))
+	must(t, s.Packages.Add(ctx, "!gone:x", []string{"cowsay"}))
 	must(t, s.MoveRoom(ctx, "!gone:x", "!next:x")) // which gets its volumes
 	if diff := cmp.Diff(map[string]string{"!next:x": "!gone:x"}, s.Volumes()); diff != "" {
 		t.Error(diff)
@@ -31,10 +31,10 @@ func TestRemoveRoom(t *testing.T) {
 	if diff := cmp.Diff([]string{"!kept:x"}, s.Rooms()); diff != "" || len(s.Volumes()) != 0 {
 		t.Errorf("rooms after the removal (-want +got):\n%s\nvolumes %v", diff, s.Volumes())
 	}
-	if got := slices.Concat(s.Packages("!gone:x"), s.Packages("!next:x")); len(got) != 0 {
+	if got := slices.Concat(s.Packages.Of("!gone:x"), s.Packages.Of("!next:x")); len(got) != 0 {
 		t.Errorf("packages left: %v", got)
 	}
-	if len(s.History("!kept:x")) != 1 || s.Session("!kept:x") == "" || len(s.Executions("!kept:x")) != 1 {
+	if len(s.Conversations.History("!kept:x")) != 1 || s.Conversations.Session("!kept:x") == "" || len(s.Executions.In("!kept:x")) != 1 {
 		t.Error("the other room has lost something")
 	}
 }

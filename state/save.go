@@ -115,14 +115,16 @@ func ReadStore(dir string) (*Store, error) {
 }
 
 func newStore(dir string, log zerolog.Logger) *Store {
-	s := &Store{path: filepath.Join(dir, "state.json"), log: log, now: newContents()}
-	s.writing, s.stale, s.closing = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
-	s.writing <- struct{}{}
+	l := &live{now: newContents(), writing: make(chan struct{}, 1), stale: make(chan struct{}, 1)}
+	l.writing <- struct{}{}
+	s := &Store{live: l, path: filepath.Join(dir, "state.json"), log: log, closing: make(chan struct{})}
+	s.Containers, s.Conversations = Containers{l}, Conversations{l}
+	s.Executions, s.Packages = Executions{l}, Packages{l}
 	return s
 }
 
 // update applies a change to rooms and waits until it is in the journal. apply reports whether it changed anything.
-func (s *Store) update(ctx context.Context, apply func(*contents) bool, rooms ...string) error {
+func (s *live) update(ctx context.Context, apply func(*contents) bool, rooms ...string) error {
 	s.mu.Lock()
 	before := s.now.shown(rooms)
 	if apply(s.now) {
@@ -142,7 +144,7 @@ func (s *Store) update(ctx context.Context, apply func(*contents) bool, rooms ..
 }
 
 // Flush saves what an earlier failed save left in memory, if anything.
-func (s *Store) Flush(ctx context.Context) error {
+func (s *live) Flush(ctx context.Context) error {
 	return s.update(ctx, func(*contents) bool { return false })
 }
 
@@ -152,7 +154,7 @@ const saveTimeout = 30 * time.Second
 // flush waits until the change numbered mine is in the journal. One caller at a time saves all changes so far; the
 // others find their change saved when their turn comes. If an attempt that started after the change (its number is above
 // seen) failed, it failed for this caller too.
-func (s *Store) flush(ctx context.Context, mine, seen uint64) error {
+func (s *live) flush(ctx context.Context, mine, seen uint64) error {
 	select {
 	case <-s.writing:
 		defer func() { s.writing <- struct{}{} }()

@@ -40,13 +40,13 @@ func TestStoreMovesCorruptFileAside(t *testing.T) {
 			if string(kept) != text {
 				t.Errorf("the moved file says %q", kept)
 			}
-			must(t, s.SetContainer(ctx, "!r", "again"))
+			must(t, s.Containers.Set(ctx, "!r", "again"))
 			must(t, s.writeNow())
-			if again := openStore(t, dir); again.Corrupt() != "" || again.Container("!r") != "again" {
+			if again := openStore(t, dir); again.Corrupt() != "" || again.Containers.Of("!r") != "again" {
 				t.Error("the store did not start empty")
 			}
 			writeState(t, dir, text) // a second one in the same second gets another name
-			if second := openStore(t, dir); second.Corrupt() != "" || second.Container("!r") != "again" {
+			if second := openStore(t, dir); second.Corrupt() != "" || second.Containers.Of("!r") != "again" {
 				t.Errorf("the journal did not count: %q", second.Corrupt())
 			}
 			if aside, _ := filepath.Glob(filepath.Join(dir, "state.json.corrupt-*")); len(aside) != 2 {
@@ -63,7 +63,7 @@ func tenSavers(s *Store) []error {
 	errs := make([]error, 10)
 	var group sync.WaitGroup
 	for i := range errs {
-		group.Go(func() { errs[i] = s.SetContainer(ctx, fmt.Sprint("!", i), "box") })
+		group.Go(func() { errs[i] = s.Containers.Set(ctx, fmt.Sprint("!", i), "box") })
 	}
 	for all := false; !all; runtime.Gosched() {
 		s.mu.Lock()
@@ -86,10 +86,10 @@ func TestStoreSaversShareWrites(t *testing.T) {
 	if s.attempts != begun+1 {
 		t.Errorf("ten savers made %d writes", s.attempts-begun)
 	}
-	if got := len(openStore(t, dir).Containers()); got != 10 {
+	if got := len(openStore(t, dir).Containers.All()); got != 10 {
 		t.Errorf("%d of 10 containers on disk", got)
 	}
-	must(t, s.SetContainer(ctx, "!1", "box"))
+	must(t, s.Containers.Set(ctx, "!1", "box"))
 	if s.attempts != begun+1 {
 		t.Error("a change that changes nothing was written")
 	}
@@ -112,8 +112,8 @@ func TestStoreSaversShareErrors(t *testing.T) {
 	}
 	_, err = s.journal.db.Exec("ALTER TABLE elsewhere RENAME TO room")
 	must(t, err)
-	must(t, s.SetContainer(ctx, "!1", "box"))
-	if got := len(openStore(t, dir).Containers()); got != 10 {
+	must(t, s.Containers.Set(ctx, "!1", "box"))
+	if got := len(openStore(t, dir).Containers.All()); got != 10 {
 		t.Errorf("%d of 10 containers on disk", got)
 	}
 }
@@ -124,12 +124,12 @@ func TestStoreHonoursContext(t *testing.T) {
 	<-s.writing
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := s.SetContainer(gone, "!r", "box"); !errors.Is(err, context.Canceled) {
+	if err := s.Containers.Set(gone, "!r", "box"); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	s.writing <- struct{}{}
 	must(t, s.Flush(ctx))
-	if got := openStore(t, dir).Container("!r"); got != "box" {
+	if got := openStore(t, dir).Containers.Of("!r"); got != "box" {
 		t.Errorf("the change was not in the next write: %q", got)
 	}
 }
@@ -141,7 +141,7 @@ func TestStoreSavesForOthers(t *testing.T) {
 	cancel()
 	begun := s.attempts
 	for i := 0; s.attempts == begun; i++ { // whether it saves or gives up is random
-		if err := s.SetContainer(gone, "!r", fmt.Sprint("box", i)); err != nil && s.attempts > begun {
+		if err := s.Containers.Set(gone, "!r", fmt.Sprint("box", i)); err != nil && s.attempts > begun {
 			t.Errorf("the save ended: %v", err)
 		}
 	}

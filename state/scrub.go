@@ -157,7 +157,7 @@ func scrubJSON(data []byte, scrub *Scrub) (out []byte, was []string, err error) 
 }
 
 // Scrub scrubs what state.json has of a room: the history and the executions. It reports whether there was anything.
-func (s *Store) Scrub(ctx context.Context, room string, scrub *Scrub) (found bool, err error) {
+func (s Conversations) Scrub(ctx context.Context, room string, scrub *Scrub) (found bool, err error) {
 	if len(scrub.needles) == 0 {
 		return false, nil
 	}

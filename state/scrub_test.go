@@ -122,14 +122,14 @@ func TestScrubEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
-	if err := store.AppendHistory(ctx, "!r", Turn{Role: "user", Content: "it is " + word, Event: "$1"}, Turn{Role: "assistant", Content: "fine", Event: "$1"}); err != nil {
+	if err := store.Conversations.Append(ctx, "!r", Turn{Role: "user", Content: "it is " + word, Event: "$1"}, Turn{Role: "assistant", Content: "fine", Event: "$1"}); err != nil {
 		t.Fatal(err)
 	}
 	raw := `{"session_id":"e","state":"completed","transcript":["` + word + `"],"results":[{"output":"` + word + ` used"}]}`
-	if err := store.PutExecution(ctx, "!r", []byte(raw)); err != nil {
+	if err := store.Executions.Put(ctx, "!r", []byte(raw)); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := store.Scrub(ctx, "!r", Without(word)); err != nil || !found {
+	if found, err := store.Conversations.Scrub(ctx, "!r", Without(word)); err != nil || !found {
 		t.Fatal(found, err)
 	}
 	if err := store.Close(); err != nil {

@@ -11,23 +11,41 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Store is what is known of each room: its container, conversation, agent session and executions. It is the table room
-// of the journal; state.json shows containers, conversations and the volumes of upgraded rooms to people, and brings them
-// back if the journal is lost. All
-// methods can be called from any goroutine. A method that changes something returns when the change is in the journal;
-// changes that arrive during a transaction share the next one, and the file follows in the background. If a save fails
-// (disk full, read-only), the error has a sentence, the change stays in memory, and the next save includes it.
+// Store is what is known of each room, in parts: its container, conversation, agent session and executions. It is the
+// table room of the journal; state.json shows containers, conversations and the volumes of upgraded rooms to people, and
+// brings them back if the journal is lost. All methods can be called from any goroutine. A method that changes something
+// returns when the change is in the journal; changes that arrive during a transaction share the next one, and the file
+// follows in the background. If a save fails (disk full, read-only), the error has a sentence, the change stays in memory,
+// and the next save includes it.
 type Store struct {
-	journal *Journal
+	*live
+	Containers    Containers
+	Conversations Conversations
+	Executions    Executions
+	Packages      Packages
+
 	path    string // of state.json
 	log     zerolog.Logger
 	corrupt string // where a file that did not parse was moved
 
-	writing chan struct{} // holds one token: whoever takes it saves
-	stale   chan struct{} // holds one token while state.json is to be written
 	closing chan struct{}
 	ended   sync.Once
 	keeper  sync.WaitGroup
+}
+
+// The parts of a [Store].
+type (
+	Containers    struct{ *live } // Containers are the names of the rooms' containers.
+	Conversations struct{ *live } // Conversations are history and agent session of the rooms.
+	Executions    struct{ *live } // Executions are what is shown of the tasks of the rooms, as JSON.
+	Packages      struct{ *live } // Packages are what an agent has installed in a room's container.
+)
+
+// live is what the parts share: the rooms as they are now, and what of them is saved.
+type live struct {
+	journal *Journal
+	writing chan struct{} // holds one token: whoever takes it saves
+	stale   chan struct{} // holds one token while state.json is to be written
 
 	mu       sync.Mutex
 	now      *contents
@@ -38,45 +56,45 @@ type Store struct {
 	lastErr  error  // of the newest attempt
 }
 
-// Container returns the name of the room's container, "" if it has none.
-func (s *Store) Container(room string) string {
+// Of returns the name of the room's container, "" if it has none.
+func (s Containers) Of(room string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now.containers[room]
 }
 
-// Containers returns a copy of all container names by room.
-func (s *Store) Containers() map[string]string {
+// All returns a copy of all container names by room.
+func (s Containers) All() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.now.containers)
 }
 
-// SetContainer sets the room's container.
-func (s *Store) SetContainer(ctx context.Context, room, name string) error {
+// Set sets the room's container.
+func (s Containers) Set(ctx context.Context, room, name string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, name) }, room)
 }
 
-// DropContainer removes the room's container; its history and session stay.
-func (s *Store) DropContainer(ctx context.Context, room string) error {
+// Drop removes the room's container; its history and session stay.
+func (s Containers) Drop(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, "") }, room)
 }
 
 // Session returns the ID of the agent's session in the room, "" if it has none.
-func (s *Store) Session(room string) string {
+func (s Conversations) Session(room string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now.sessions[room]
 }
 
 // SetSession stores the agent's session of the room; "" removes it.
-func (s *Store) SetSession(ctx context.Context, room, id string) error {
+func (s Conversations) SetSession(ctx context.Context, room, id string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.sessions, room, id) }, room)
 }
 
 // EndSession removes the agent's session of the room for somebody who wants a new one. A task that began earlier sees that
 // in SessionMark.
-func (s *Store) EndSession(ctx context.Context, room string) error {
+func (s Conversations) EndSession(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool {
 		c.endSession(room)
 		return true
@@ -90,7 +108,7 @@ func (c *contents) endSession(room string) {
 
 // SessionMark returns the agent's session of the room. If it has none, it returns what distinguishes the time since the
 // last EndSession from the time before: "" if there was none.
-func (s *Store) SessionMark(room string) string {
+func (s Conversations) SessionMark(room string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	session, reset := s.now.sessions[room], s.now.resets[room]
@@ -115,16 +133,16 @@ func (c *contents) volumesOf(room string) string {
 }
 
 // History returns the conversation in the room, oldest first, at most MaxTurns turns.
-func (s *Store) History(room string) []Turn {
+func (s Conversations) History(room string) []Turn {
 	s.mu.Lock()
 	ts := s.now.history[room]
 	s.mu.Unlock()
 	return ts.decode()
 }
 
-// AppendHistory adds turns at the end of the room's history. A turn whose event and role already exist is not added
+// Append adds turns at the end of the room's history. A turn whose event and role already exist is not added
 // again.
-func (s *Store) AppendHistory(ctx context.Context, room string, more ...Turn) error {
+func (s Conversations) Append(ctx context.Context, room string, more ...Turn) error {
 	return s.update(ctx, func(c *contents) bool {
 		ts, changed := c.history[room].with(more)
 		if changed {
@@ -134,8 +152,8 @@ func (s *Store) AppendHistory(ctx context.Context, room string, more ...Turn) er
 	}, room)
 }
 
-// SetHistory replaces the room's history; without turns the room has none.
-func (s *Store) SetHistory(ctx context.Context, room string, all []Turn) error {
+// Set replaces the room's history; without turns the room has none.
+func (s Conversations) Set(ctx context.Context, room string, all []Turn) error {
 	return s.update(ctx, func(c *contents) bool {
 		_, had := c.history[room]
 		if len(all) == 0 {

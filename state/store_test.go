@@ -52,11 +52,11 @@ func TestStoreLoadsOldFile(t *testing.T) {
 	dir := t.TempDir()
 	writeState(t, dir, oldFile)
 	s := openStore(t, dir)
-	if got := s.Container("!roomid:matrix.org"); got != "container-name" {
+	if got := s.Containers.Of("!roomid:matrix.org"); got != "container-name" {
 		t.Errorf("container %q", got)
 	}
 	want := []Turn{{Role: "user", Content: "..."}, {Role: "assistant", Content: "..."}}
-	if diff := cmp.Diff(want, s.History("!roomid:matrix.org")); diff != "" {
+	if diff := cmp.Diff(want, s.Conversations.History("!roomid:matrix.org")); diff != "" {
 		t.Error(diff)
 	}
 	if s.Corrupt() != "" || !strings.Contains(readState(t, s), `"!roomid:matrix.org": "container-name"`) {
@@ -67,22 +67,22 @@ func TestStoreLoadsOldFile(t *testing.T) {
 func TestStoreRemembers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	s := openStore(t, dir)
-	must(t, s.SetContainer(ctx, "!a:x", "sandbox-a"))
-	must(t, s.SetContainer(ctx, "!b:x", "sandbox-b"))
-	must(t, s.DropContainer(ctx, "!b:x"))
-	must(t, s.DropContainer(ctx, "!never:x"))
-	must(t, s.SetSession(ctx, "!a:x", "session-1"))
-	must(t, s.AppendHistory(ctx, "!a:x", Turn{"user", "hi <b> & \"q\"\n\x00☃", "$1"}, Turn{"assistant", "ho", "$1"}))
-	must(t, s.AppendHistory(ctx, "!c:x", Turn{Role: "user", Content: "only said"}))
+	must(t, s.Containers.Set(ctx, "!a:x", "sandbox-a"))
+	must(t, s.Containers.Set(ctx, "!b:x", "sandbox-b"))
+	must(t, s.Containers.Drop(ctx, "!b:x"))
+	must(t, s.Containers.Drop(ctx, "!never:x"))
+	must(t, s.Conversations.SetSession(ctx, "!a:x", "session-1"))
+	must(t, s.Conversations.Append(ctx, "!a:x", Turn{"user", "hi <b> & \"q\"\n\x00☃", "$1"}, Turn{"assistant", "ho", "$1"}))
+	must(t, s.Conversations.Append(ctx, "!c:x", Turn{Role: "user", Content: "only said"}))
 
 	again := openStore(t, dir)
-	if diff := cmp.Diff(map[string]string{"!a:x": "sandbox-a"}, again.Containers()); diff != "" {
+	if diff := cmp.Diff(map[string]string{"!a:x": "sandbox-a"}, again.Containers.All()); diff != "" {
 		t.Error(diff)
 	}
-	if got := again.Session("!a:x"); got != "session-1" {
+	if got := again.Conversations.Session("!a:x"); got != "session-1" {
 		t.Errorf("session %q", got)
 	}
-	if diff := cmp.Diff(s.History("!a:x"), again.History("!a:x")); diff != "" {
+	if diff := cmp.Diff(s.Conversations.History("!a:x"), again.Conversations.History("!a:x")); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"!a:x", "!c:x"}, again.Rooms()); diff != "" {
@@ -125,10 +125,10 @@ func TestStoreHistoryRules(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := openStore(t, t.TempDir())
-			must(t, s.AppendHistory(ctx, "!r", test.has...))
-			must(t, s.AppendHistory(ctx, "!r", test.add...))
-			must(t, s.AppendHistory(ctx, "!r", test.add[len(test.add):]...))
-			if diff := cmp.Diff(test.want, s.History("!r")); diff != "" {
+			must(t, s.Conversations.Append(ctx, "!r", test.has...))
+			must(t, s.Conversations.Append(ctx, "!r", test.add...))
+			must(t, s.Conversations.Append(ctx, "!r", test.add[len(test.add):]...))
+			if diff := cmp.Diff(test.want, s.Conversations.History("!r")); diff != "" {
 				t.Error(diff)
 			}
 			if n := len(s.now.history["!r"]); n > MaxTurns {
@@ -159,12 +159,12 @@ func TestClip(t *testing.T) {
 func TestStoreSetHistory(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	a, b := []Turn{{Role: "user", Content: "a"}}, []Turn{{Role: "user", Content: "b"}}
-	must(t, s.SetHistory(ctx, "!r", a))
-	must(t, s.SetHistory(ctx, "!r", b))
-	if diff := cmp.Diff(b, s.History("!r")); diff != "" {
+	must(t, s.Conversations.Set(ctx, "!r", a))
+	must(t, s.Conversations.Set(ctx, "!r", b))
+	if diff := cmp.Diff(b, s.Conversations.History("!r")); diff != "" {
 		t.Error(diff)
 	}
-	must(t, s.SetHistory(ctx, "!r", nil))
+	must(t, s.Conversations.Set(ctx, "!r", nil))
 	if len(s.Rooms()) != 0 {
 		t.Error("a cleared history still exists")
 	}
@@ -173,10 +173,10 @@ func TestStoreSetHistory(t *testing.T) {
 func TestStoreMoveRoom(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	must(t, s.SetContainer(ctx, "!old", "box"))
-	must(t, s.SetSession(ctx, "!old", "session"))
-	must(t, s.AppendHistory(ctx, "!old", Turn{"user", "before", "$1"}))
-	must(t, s.AppendHistory(ctx, "!new", Turn{"user", "after", "$2"}))
+	must(t, s.Containers.Set(ctx, "!old", "box"))
+	must(t, s.Conversations.SetSession(ctx, "!old", "session"))
+	must(t, s.Conversations.Append(ctx, "!old", Turn{"user", "before", "$1"}))
+	must(t, s.Conversations.Append(ctx, "!new", Turn{"user", "after", "$2"}))
 	for range 2 {
 		must(t, s.MoveRoom(ctx, "!old", "!new"))
 	}
@@ -188,19 +188,19 @@ func TestStoreMoveRoom(t *testing.T) {
 	if diff := cmp.Diff([]string{"!new"}, s.Rooms()); diff != "" {
 		t.Error(diff)
 	}
-	if s.Container("!new") != "" || s.Session("!new") != "session" {
+	if s.Containers.Of("!new") != "" || s.Conversations.Session("!new") != "session" {
 		t.Error("the old container still exists, or the session did not move")
 	}
 	if got := s.VolumesOf("!new"); got != "!old" {
 		t.Errorf("the successor works on the volumes of %q", got)
 	}
-	if diff := cmp.Diff([]Turn{{"user", "before", "$1"}, {"user", "after", "$2"}}, s.History("!new")); diff != "" {
+	if diff := cmp.Diff([]Turn{{"user", "before", "$1"}, {"user", "after", "$2"}}, s.Conversations.History("!new")); diff != "" {
 		t.Error(diff)
 	}
 
-	must(t, s.SetContainer(ctx, "!third", "own"))
+	must(t, s.Containers.Set(ctx, "!third", "own"))
 	must(t, s.MoveRoom(ctx, "!new", "!third"))
-	if got := s.Container("!third"); got != "own" {
+	if got := s.Containers.Of("!third"); got != "own" {
 		t.Errorf("the successor's own container became %q", got)
 	}
 	if got := s.VolumesOf("!third"); got != "!third" {
@@ -213,7 +213,7 @@ func TestStoreMoveRoom(t *testing.T) {
 func TestSessionMark(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	must(t, s.SetContainer(ctx, "!r", "box"))
+	must(t, s.Containers.Set(ctx, "!r", "box"))
 	seen := map[string]bool{}
 	isNew := func(what, mark string) {
 		t.Helper()
@@ -222,31 +222,31 @@ func TestSessionMark(t *testing.T) {
 		}
 		seen[mark] = true
 	}
-	isNew("at first", s.SessionMark("!r"))
+	isNew("at first", s.Conversations.SessionMark("!r"))
 	for range 2 {
-		must(t, s.EndSession(ctx, "!r"))
-		isNew("after a reset", s.SessionMark("!r"))
+		must(t, s.Conversations.EndSession(ctx, "!r"))
+		isNew("after a reset", s.Conversations.SessionMark("!r"))
 	}
-	before := s.SessionMark("!r")
-	must(t, s.SetSession(ctx, "!r", "session"))
-	if got := s.SessionMark("!r"); got != "session" {
+	before := s.Conversations.SessionMark("!r")
+	must(t, s.Conversations.SetSession(ctx, "!r", "session"))
+	if got := s.Conversations.SessionMark("!r"); got != "session" {
 		t.Errorf("the mark of a session is %q", got)
 	}
-	must(t, s.SetSession(ctx, "!r", ""))
-	if s = openStore(t, dir); s.SessionMark("!r") != before {
-		t.Errorf("the mark became %q", s.SessionMark("!r"))
+	must(t, s.Conversations.SetSession(ctx, "!r", ""))
+	if s = openStore(t, dir); s.Conversations.SessionMark("!r") != before {
+		t.Errorf("the mark became %q", s.Conversations.SessionMark("!r"))
 	}
 	must(t, s.MoveRoom(ctx, "!r", "!new"))
-	if got := s.SessionMark("!new"); got != before {
+	if got := s.Conversations.SessionMark("!new"); got != before {
 		t.Errorf("in the successor, the mark is %q, want %q", got, before)
 	}
 	must(t, s.RemoveRoom(ctx, "!new"))
-	if got := s.SessionMark("!new"); got != "" || strings.Contains(readState(t, s), "resets") {
+	if got := s.Conversations.SessionMark("!new"); got != "" || strings.Contains(readState(t, s), "resets") {
 		t.Errorf("a removed room has the mark %q", got)
 	}
-	must(t, s.SetSession(ctx, "!r", "session"))
-	must(t, s.EndSession(ctx, "!r"))
-	if s.Session("!r") != "" {
+	must(t, s.Conversations.SetSession(ctx, "!r", "session"))
+	must(t, s.Conversations.EndSession(ctx, "!r"))
+	if s.Conversations.Session("!r") != "" {
 		t.Error("the session has not ended")
 	}
 }
@@ -263,8 +263,8 @@ func TestStoreKeepsUnknownKeys(t *testing.T) {
 	dir := t.TempDir()
 	writeState(t, dir, b.String())
 	s := openStore(t, dir)
-	must(t, s.SetContainer(ctx, "!other", "d"))
-	must(t, s.AppendHistory(ctx, "!r", Turn{Role: "user", Content: "more"}))
+	must(t, s.Containers.Set(ctx, "!other", "d"))
+	must(t, s.Conversations.Append(ctx, "!r", Turn{Role: "user", Content: "more"}))
 	saved := readState(t, s)
 	for key, value := range unknown {
 		if !strings.Contains(saved, string(encodeJSON(key))+": "+value) {

@@ -9,7 +9,7 @@ import (
 func TestSuccessorOf(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	must(t, s.SetSession(ctx, "!a", "session"))
+	must(t, s.Conversations.SetSession(ctx, "!a", "session"))
 	must(t, s.MoveRoom(ctx, "!a", "!b"))
 	must(t, s.MoveRoom(ctx, "!b", "!c"))
 	must(t, s.MoveRoom(ctx, "!empty", "!full")) // it has nothing that moves

@@ -22,11 +22,11 @@ func (w *Watch) send(ctx context.Context, room, text string, short bool) (taken,
 	}
 	call, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	_, err := w.Account.Send(call, m)
+	_, err := w.Account.Messages.Send(call, m)
 	if matrix.IsRejected(err) {
 		w.Log.Error().Err(err).Str("room", room).Msg("the homeserver rejects an alert")
 		m.Body = instead
-		_, err = w.Account.Send(call, m)
+		_, err = w.Account.Messages.Send(call, m)
 	}
 	if err != nil {
 		w.Log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
@@ -46,7 +46,7 @@ func (w *Watch) refuses(ctx context.Context, room string, err error) bool {
 	case !matrix.IsAnswer(err):
 		return true
 	}
-	if may, unknown := w.Account.MaySend(ctx, room, event.TypeMessage); unknown == nil && !may {
+	if may, unknown := w.Account.Rooms.MaySend(ctx, room, event.TypeMessage); unknown == nil && !may {
 		return true
 	}
 	return !w.refused.Again(room, err)

@@ -59,7 +59,7 @@ func TestRefuses(t *testing.T) {
 			}
 			err = c.err
 			if c.answer != "" {
-				_, err = account.SendClear(t.Context(), state.Message{Room: "!den:here", Kind: state.KindAlert, Body: "low"})
+				_, err = account.Messages.SendClear(t.Context(), state.Message{Room: "!den:here", Kind: state.KindAlert, Body: "low"})
 			}
 			if got := w.refuses(t.Context(), "!den:here", err); got != c.want {
 				t.Errorf("it refuses alerts: %v, after %v", got, err)

@@ -128,7 +128,7 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list busy rooms: %w", err)
 	}
-	own := k.Store.Containers()
+	own := k.Store.Containers.All()
 	var all []container
 	for _, info := range infos {
 		if !runs(own, info) {

@@ -33,7 +33,7 @@ func (k *Keeper) Full(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	own, n := k.Store.Containers(), 0
+	own, n := k.Store.Containers.All(), 0
 	for _, info := range infos {
 		if runs(own, info) {
 			n++

@@ -38,14 +38,14 @@ func TestSayLargest(t *testing.T) {
 	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	ctx := t.Context()
 	for _, room := range []string{"!a:x", "!b:x", "!c:x", "!d:x", "!old:x"} {
-		if err := store.SetContainer(ctx, room, "sandbox-"+room[1:2]); err != nil {
+		if err := store.Containers.Set(ctx, room, "sandbox-"+room[1:2]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := store.MoveRoom(ctx, "!old:x", "!new:x"); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.SetContainer(ctx, "!new:x", "sandbox-new"); err != nil {
+	if err := store.Containers.Set(ctx, "!new:x", "sandbox-new"); err != nil {
 		t.Fatal(err)
 	}
 	if got := sayLargest(store, nil); got != "" {

@@ -49,9 +49,25 @@ type Config struct {
 	Log         zerolog.Logger
 }
 
-// Account is one Matrix account. All methods except Login and Try are safe for
-// concurrent use.
+// Account is one Matrix account, in parts. All methods except Login and Try are safe for concurrent use.
 type Account struct {
+	*core
+	Rooms    Rooms
+	Messages Messages
+	Keys     Keys
+	Profile  Profile
+}
+
+// The parts of an [Account].
+type (
+	Rooms    struct{ *core } // Rooms are membership, state and account data of rooms.
+	Messages struct{ *core } // Messages are events in rooms' timelines, and files.
+	Keys     struct{ *core } // Keys are what encryption needs: see [e2ee.Machine].
+	Profile  struct{ *core } // Profile is the account's name and picture.
+)
+
+// core is what the parts share.
+type core struct {
 	cfg    Config
 	client *mautrix.Client
 	log    zerolog.Logger
@@ -63,8 +79,9 @@ type Account struct {
 	mu      sync.Mutex
 	cutSync context.CancelCauseFunc // cancels the current /sync request
 
-	cryptMu sync.RWMutex // held for reading while the machine is used; the session and the machine change under it: see lockCrypt
-	opened  bool         // the encryption was opened, or is being opened; guarded by cryptMu
+	// cryptMu is held for reading while the machine is used; the session and the machine change under it: see lockCrypt.
+	cryptMu sync.RWMutex
+	opened  bool // the encryption was opened, or is being opened; guarded by cryptMu
 	machine *e2ee.Machine
 
 	ended    atomic.Bool // see Ended
@@ -83,36 +100,36 @@ func New(cfg Config) (*Account, error) {
 	}
 	client.UserAgent = "matrix-tui/" + cfg.Version
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
-	a := &Account{cfg: cfg, client: client, log: cfg.Log}
+	a := &core{cfg: cfg, client: client, log: cfg.Log}
 	a.clock.next = &complete{crash.Requests("matrix", cmp.Or(client.Client.Transport, http.DefaultTransport))}
 	a.stored.dir, a.stored.homeserver, a.stored.user, a.stored.log = cfg.StateDir, cfg.Homeserver, cfg.User, cfg.Log
 	a.bearer.home, a.bearer.next, a.bearer.stored = client.HomeserverURL, &a.clock, &a.stored
 	client.Client.Transport = &a.bearer
-	return a, nil
+	return &Account{a, Rooms{a}, Messages{a}, Keys{a}, Profile{a}}, nil
 }
 
 // UserID returns the account's full ID. Before the login it is "" unless
 // Config.User is a full ID.
-func (a *Account) UserID() string { return a.client.UserID.String() }
+func (a *core) UserID() string { return a.client.UserID.String() }
 
 // Localpart returns the local part of the account's ID.
-func (a *Account) Localpart() string { return a.client.UserID.Localpart() }
+func (a *core) Localpart() string { return a.client.UserID.Localpart() }
 
 // get requests a path below /_matrix/client.
-func (a *Account) get(ctx context.Context, into any, path ...any) error {
+func (a *core) get(ctx context.Context, into any, path ...any) error {
 	_, err := a.client.MakeRequest(ctx, http.MethodGet, a.client.BuildClientURL(path...), nil, into)
 	return err
 }
 
 // state returns the content of a room's state event with an empty state key.
-func (a *Account) state(ctx context.Context, room, eventType string) (content json.RawMessage, err error) {
+func (a *core) state(ctx context.Context, room, eventType string) (content json.RawMessage, err error) {
 	err = a.get(ctx, &content, "v3", "rooms", room, "state", eventType, "")
 	return content, err
 }
 
-// Event fetches an event of a room. It returns [decode.ErrMalformed] if the event is
+// Get fetches an event of a room. It returns [decode.ErrMalformed] if the event is
 // malformed or belongs to another room, which some homeservers permit.
-func (a *Account) Event(ctx context.Context, room, eventID string) (event.Event, error) {
+func (a Messages) Get(ctx context.Context, room, eventID string) (event.Event, error) {
 	var raw json.RawMessage
 	if err := a.get(ctx, &raw, "v3", "rooms", room, "event", eventID); err != nil {
 		return event.Event{}, err
@@ -129,19 +146,19 @@ func (a *Account) Event(ctx context.Context, room, eventID string) (event.Event,
 }
 
 // Join joins a room.
-func (a *Account) Join(ctx context.Context, room string) error {
+func (a Rooms) Join(ctx context.Context, room string) error {
 	_, err := a.client.JoinRoomByID(ctx, id.RoomID(room))
 	return err
 }
 
 // Leave leaves a room or declines an invitation to it.
-func (a *Account) Leave(ctx context.Context, room string) error {
+func (a Rooms) Leave(ctx context.Context, room string) error {
 	_, err := a.client.LeaveRoom(ctx, id.RoomID(room))
 	return err
 }
 
-// Rooms returns the rooms that the account has joined.
-func (a *Account) Rooms(ctx context.Context) ([]string, error) {
+// Joined returns the rooms that the account has joined.
+func (a Rooms) Joined(ctx context.Context) ([]string, error) {
 	joined, err := a.client.JoinedRooms(ctx)
 	if err != nil {
 		return nil, err
@@ -154,14 +171,14 @@ func (a *Account) Rooms(ctx context.Context) ([]string, error) {
 }
 
 // IsIn asks the homeserver whether the account has joined a room.
-func (a *Account) IsIn(ctx context.Context, room string) (bool, error) {
-	rooms, err := a.Rooms(ctx)
+func (a Rooms) IsIn(ctx context.Context, room string) (bool, error) {
+	rooms, err := a.Joined(ctx)
 	return slices.Contains(rooms, room), err
 }
 
 // MaySend reports whether the account is in a room, and may send messages of a type
 // there by its power level.
-func (a *Account) MaySend(ctx context.Context, room, eventType string) (bool, error) {
+func (a Rooms) MaySend(ctx context.Context, room, eventType string) (bool, error) {
 	in, err := a.IsIn(ctx, room)
 	if err != nil || !in {
 		return false, err
@@ -181,7 +198,7 @@ func (a *Account) MaySend(ctx context.Context, room, eventType string) (bool, er
 }
 
 // isCreator reports whether the account is a creator of a room and may do everything there.
-func (a *Account) isCreator(ctx context.Context, room string) (bool, error) {
+func (a Rooms) isCreator(ctx context.Context, room string) (bool, error) {
 	var raw json.RawMessage
 	url := a.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "rooms", room, "state", event.TypeCreate, ""}, map[string]string{"format": "event"})
 	if _, err := a.client.MakeRequest(ctx, http.MethodGet, url, nil, &raw); IsNotFound(err) || IsForbidden(err) {
@@ -197,7 +214,7 @@ func (a *Account) isCreator(ctx context.Context, room string) (bool, error) {
 }
 
 // Direct returns the direct chats in the account data, by user.
-func (a *Account) Direct(ctx context.Context) (map[string][]string, error) {
+func (a Rooms) Direct(ctx context.Context) (map[string][]string, error) {
 	var content json.RawMessage
 	if err := a.client.GetAccountData(ctx, event.TypeDirect, &content); err != nil {
 		return nil, err
@@ -206,13 +223,13 @@ func (a *Account) Direct(ctx context.Context) (map[string][]string, error) {
 }
 
 // SetDirect replaces the direct chats in the account data.
-func (a *Account) SetDirect(ctx context.Context, users map[string][]string) error {
+func (a Rooms) SetDirect(ctx context.Context, users map[string][]string) error {
 	return a.client.SetAccountData(ctx, event.TypeDirect, users)
 }
 
 // Predecessor returns the room that a room replaces, or ""; a malformed event names none. Any refusal is an error, for each
 // room has that event: it says nothing about the room.
-func (a *Account) Predecessor(ctx context.Context, room string) (string, error) {
+func (a Rooms) Predecessor(ctx context.Context, room string) (string, error) {
 	raw, err := a.state(ctx, room, event.TypeCreate)
 	if err != nil {
 		return "", fmt.Errorf("read predecessor: %w", err)
@@ -224,8 +241,8 @@ func (a *Account) Predecessor(ctx context.Context, room string) (string, error) 
 	return created.Body.Predecessor, nil
 }
 
-// profile returns the account's display name and whether it has an avatar.
-func (a *Account) profile(ctx context.Context) (name string, picture bool, err error) {
+// get returns the account's display name and whether it has an avatar.
+func (a Profile) get(ctx context.Context) (name string, picture bool, err error) {
 	profile, err := a.client.GetProfile(ctx, a.client.UserID)
 	if err != nil && !IsNotFound(err) {
 		return "", false, err
@@ -236,12 +253,12 @@ func (a *Account) profile(ctx context.Context) (name string, picture bool, err e
 	return profile.DisplayName, !profile.AvatarURL.IsEmpty(), nil
 }
 
-func (a *Account) setName(ctx context.Context, name string) error {
+func (a Profile) setName(ctx context.Context, name string) error {
 	return a.client.SetDisplayName(ctx, name)
 }
 
 // setPicture uploads a picture and makes it the account's avatar.
-func (a *Account) setPicture(ctx context.Context, data []byte, contentType string) error {
+func (a Profile) setPicture(ctx context.Context, data []byte, contentType string) error {
 	uploaded, err := a.client.UploadBytes(ctx, data, contentType)
 	if err != nil {
 		return fmt.Errorf("upload picture: %w", err)
@@ -270,7 +287,7 @@ func (c Command) content() *cmdschema.EventContent {
 }
 
 // Describe publishes a command in a room's state.
-func (a *Account) Describe(ctx context.Context, room string, c Command) error {
+func (a Rooms) Describe(ctx context.Context, room string, c Command) error {
 	content := c.content()
 	_, err := a.client.SendStateEvent(ctx, id.RoomID(room), mautrixevent.StateMSC4391BotCommand, content.StateKey(a.client.UserID), content)
 	return err

@@ -31,7 +31,7 @@ func TestClock(t *testing.T) {
 		if a.Ahead() != 0 || !near(time.Until(a.Now()), 0) {
 			t.Error("there is a difference before the first response")
 		}
-		if _, err := a.IsIn(t.Context(), "!a:x"); err != nil {
+		if _, err := a.Rooms.IsIn(t.Context(), "!a:x"); err != nil {
 			t.Fatal(err)
 		}
 		if got, now := a.Ahead(), time.Until(a.Now()); !near(got, c.ahead) || !near(now, c.now) {

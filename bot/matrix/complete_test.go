@@ -36,25 +36,25 @@ func TestIncompleteAnswers(t *testing.T) {
 		good string
 	}{
 		"send": {func(ctx context.Context) error {
-			event, err := a.SendClear(ctx, state.Message{Room: "!den:here", Txn: "txn"})
+			event, err := a.Messages.SendClear(ctx, state.Message{Room: "!den:here", Txn: "txn"})
 			if err == nil && event != "$1" {
 				t.Errorf("sent as %q", event)
 			}
 			return err
 		}, `{"event_id":"$1"}`},
 		"redact": {func(ctx context.Context) error {
-			_, err := a.Send(ctx, state.Message{Room: "!den:here", Txn: "txn", Relation: state.Redaction, Target: "$1"})
+			_, err := a.Messages.Send(ctx, state.Message{Room: "!den:here", Txn: "txn", Relation: state.Redaction, Target: "$1"})
 			return err
 		}, `{"event_id":"$2"}`},
-		"join":    {func(ctx context.Context) error { return a.Join(ctx, "!den:here") }, `{"room_id":"!den:here"}`},
-		"members": {func(ctx context.Context) error { _, err := a.Members(ctx, "!den:here"); return err }, `{"joined":{"@ann:here":{}}}`},
-		"rooms":   {func(ctx context.Context) error { _, err := a.Rooms(ctx); return err }, `{"joined_rooms":[]}`},
+		"join":    {func(ctx context.Context) error { return a.Rooms.Join(ctx, "!den:here") }, `{"room_id":"!den:here"}`},
+		"members": {func(ctx context.Context) error { _, err := a.Rooms.Members(ctx, "!den:here"); return err }, `{"joined":{"@ann:here":{}}}`},
+		"rooms":   {func(ctx context.Context) error { _, err := a.Rooms.Joined(ctx); return err }, `{"joined_rooms":[]}`},
 		"messages": {func(ctx context.Context) error {
-			_, _, err := a.Messages(ctx, "!den:here", "t", 10)
+			_, _, err := a.Messages.Page(ctx, "!den:here", "t", 10)
 			return err
 		}, `{"chunk":[],"end":"u"}`},
 		"upload": {func(ctx context.Context) error {
-			_, err := a.Upload(ctx, strings.NewReader("text"), event.FileInfo{Size: 4, MimeType: "text/plain"}, "", false)
+			_, err := a.Messages.Upload(ctx, strings.NewReader("text"), event.FileInfo{Size: 4, MimeType: "text/plain"}, "", false)
 			return err
 		}, `{"content_uri":"mxc://here/1"}`},
 		"login": {func(ctx context.Context) error { _, err := a.tryLogin(ctx, session{}); return err }, `{"access_token":"t","user_id":"@bot:here","device_id":"D"}`},

@@ -21,7 +21,7 @@ var (
 )
 
 // use calls f with the machine, or returns ErrNoKeys or errClosed.
-func (a *Account) use(f func(*e2ee.Machine) error) error {
+func (a *core) use(f func(*e2ee.Machine) error) error {
 	a.cryptMu.RLock()
 	defer a.cryptMu.RUnlock()
 	switch {
@@ -70,9 +70,9 @@ func (a *Account) openCrypt(ctx context.Context, s session) error {
 	return nil
 }
 
-// KeepSigned signs the device of the session later if it could not be signed because the
+// Keep signs the device of the session later if it could not be signed because the
 // homeserver had trouble or refused something. It returns when ctx ends.
-func (a *Account) KeepSigned(ctx context.Context) {
+func (a Keys) Keep(ctx context.Context) {
 	for again := retry.New(time.Minute, time.Hour); retry.Sleep(ctx, again.Next()) == nil; {
 		err := a.use(func(m *e2ee.Machine) error {
 			if signable(m.Unsigned()) {
@@ -120,9 +120,9 @@ func (a *Account) closeMachine() {
 	a.machine = nil
 }
 
-// ProcessKeys passes the keys and state events of a sync to the encryption. Call it
+// Process passes the keys and state events of a sync to the encryption. Call it
 // before decrypting the events and before storing the sync token.
-func (a *Account) ProcessKeys(ctx context.Context, resp *Sync) error {
+func (a Keys) Process(ctx context.Context, resp *Sync) error {
 	return a.use(func(m *e2ee.Machine) error {
 		if err := m.ProcessSync(ctx, resp.keys, resp.Since == ""); err != nil {
 			return err
@@ -139,7 +139,7 @@ func (a *Account) ProcessKeys(ctx context.Context, resp *Sync) error {
 
 // AfterCommit uploads the keys that the homeserver needs according to a sync. Call
 // it after the batch is committed.
-func (a *Account) AfterCommit(ctx context.Context, resp *Sync) error {
+func (a Keys) AfterCommit(ctx context.Context, resp *Sync) error {
 	return a.use(func(m *e2ee.Machine) error {
 		m.AfterCommit(ctx, resp.keys)
 		return nil
@@ -148,7 +148,7 @@ func (a *Account) AfterCommit(ctx context.Context, resp *Sync) error {
 
 // KnownEncrypted reports which of a sync's joined rooms are known to be encrypted,
 // without asking the homeserver.
-func (a *Account) KnownEncrypted(ctx context.Context, resp *Sync) (map[string]bool, error) {
+func (a Keys) KnownEncrypted(ctx context.Context, resp *Sync) (map[string]bool, error) {
 	known := map[string]bool{}
 	err := a.use(func(m *e2ee.Machine) error {
 		for name := range resp.Joined {
@@ -165,7 +165,7 @@ func (a *Account) KnownEncrypted(ctx context.Context, resp *Sync) (map[string]bo
 
 // IsEncrypted reports whether messages to a room must be encrypted. It may ask the
 // homeserver.
-func (a *Account) IsEncrypted(ctx context.Context, room string) (yes bool, err error) {
+func (a Keys) IsEncrypted(ctx context.Context, room string) (yes bool, err error) {
 	err = a.use(func(m *e2ee.Machine) error {
 		yes, err = m.IsEncrypted(ctx, room)
 		return err
@@ -175,7 +175,7 @@ func (a *Account) IsEncrypted(ctx context.Context, room string) (yes bool, err e
 
 // Unverified reports whether a room is encrypted and has members with sessions that do not get
 // its keys.
-func (a *Account) Unverified(ctx context.Context, room string) (yes bool, err error) {
+func (a Keys) Unverified(ctx context.Context, room string) (yes bool, err error) {
 	err = a.use(func(m *e2ee.Machine) error {
 		yes, err = m.Unverified(ctx, room)
 		return err
@@ -185,7 +185,7 @@ func (a *Account) Unverified(ctx context.Context, room string) (yes bool, err er
 
 // HasIdentity reports whether one of the users has a cross-signing identity, as far as the
 // encryption knows.
-func (a *Account) HasIdentity(ctx context.Context, users []string) (yes bool, err error) {
+func (a Keys) HasIdentity(ctx context.Context, users []string) (yes bool, err error) {
 	err = a.use(func(m *e2ee.Machine) error {
 		yes, err = m.HasIdentity(ctx, users)
 		return err
@@ -196,15 +196,15 @@ func (a *Account) HasIdentity(ctx context.Context, users []string) (yes bool, er
 	return yes, err
 }
 
-// RequestKey requests a key from the sender's devices and from the account's other
+// Request requests a key from the sender's devices and from the account's other
 // devices.
-func (a *Account) RequestKey(ctx context.Context, sender string, key e2ee.Key) error {
+func (a Keys) Request(ctx context.Context, sender string, key e2ee.Key) error {
 	return a.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, sender, key.Session) })
 }
 
 // ProcessVerification passes an event of a device verification to the encryption,
 // decrypted if it was encrypted. It ignores other events.
-func (a *Account) ProcessVerification(ctx context.Context, e event.Event) error {
+func (a Keys) ProcessVerification(ctx context.Context, e event.Event) error {
 	return a.use(func(m *e2ee.Machine) error {
 		m.ProcessVerification(ctx, e)
 		return nil

@@ -13,7 +13,7 @@ import (
 // Decrypt decrypts an event that is Undecrypted, or states in its Encryption why
 // that is not possible. It returns other events unchanged, and any event if there
 // was an error on this host, so that the caller can try again.
-func (a *Account) Decrypt(ctx context.Context, e event.Event) event.Event {
+func (a Keys) Decrypt(ctx context.Context, e event.Event) event.Event {
 	if e.Encryption == event.Undecoded {
 		e = decode.Stored(e)
 	}

@@ -18,7 +18,7 @@ var ErrDamagedFile = errors.New("damaged file")
 
 // Upload uploads a file of a known size and type and returns where it is. With encrypt, the homeserver learns neither its
 // name nor its type. The name may be "".
-func (a *Account) Upload(
+func (a Messages) Upload(
 	ctx context.Context, data io.ReadSeeker, f event.FileInfo, name string, encrypt bool,
 ) (event.FileInfo, error) {
 	as := mautrix.ReqUploadMedia{Content: keepOpen{data}, ContentLength: f.Size, ContentType: f.MimeType, FileName: name}
@@ -54,7 +54,7 @@ type keepOpen struct{ io.ReadSeeker }
 func (keepOpen) Close() error { return nil }
 
 // Download opens the file at an mxc URI.
-func (a *Account) Download(ctx context.Context, uri string) (io.ReadCloser, error) {
+func (a Messages) Download(ctx context.Context, uri string) (io.ReadCloser, error) {
 	mxc, err := id.ParseContentURI(uri)
 	if err != nil {
 		return nil, err

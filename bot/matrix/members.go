@@ -9,7 +9,7 @@ import (
 )
 
 // Members returns the users who have joined a room.
-func (a *Account) Members(ctx context.Context, room string) ([]string, error) {
+func (a Rooms) Members(ctx context.Context, room string) ([]string, error) {
 	joined, err := a.client.JoinedMembers(ctx, id.RoomID(room))
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (a *Account) Members(ctx context.Context, room string) ([]string, error) {
 }
 
 // Invited returns how many users are invited to a room and have not joined.
-func (a *Account) Invited(ctx context.Context, room string) (int, error) {
+func (a Rooms) Invited(ctx context.Context, room string) (int, error) {
 	members, err := a.client.Members(ctx, id.RoomID(room), mautrix.ReqMembers{Membership: mautrixevent.MembershipInvite})
 	if err != nil {
 		return 0, err

@@ -43,7 +43,7 @@ func TestCreatorMaySend(t *testing.T) {
 		{`{"room_version":"12","additional_creators":["@bot:x"]}`, false, true},
 	} {
 		create, whole = c.create, c.whole
-		if may, err := a.MaySend(t.Context(), "!den", "m.room.message"); may != c.may || err != nil {
+		if may, err := a.Rooms.MaySend(t.Context(), "!den", "m.room.message"); may != c.may || err != nil {
 			t.Errorf("%s, whole %v: %v, %v", c.create, c.whole, may, err)
 		}
 	}

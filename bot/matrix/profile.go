@@ -18,10 +18,10 @@ const DisplayName = "matrix-tui"
 //go:embed avatar.png
 var avatar []byte
 
-// SetProfile gives the account a display name and an avatar if it has none, and
+// Set gives the account a display name and an avatar if it has none, and
 // returns the name. It never replaces what a person has set.
-func (a *Account) SetProfile(ctx context.Context) (string, error) {
-	name, picture, err := a.profile(ctx)
+func (a Profile) Set(ctx context.Context) (string, error) {
+	name, picture, err := a.get(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read own profile: %w", err)
 	}
@@ -36,8 +36,8 @@ func (a *Account) SetProfile(ctx context.Context) (string, error) {
 	return name, errors.Join(err, a.setPicture(ctx, avatar, "image/png"))
 }
 
-// RoomName returns a room's name, or "" if it has none.
-func (a *Account) RoomName(ctx context.Context, room string) (string, error) {
+// Name returns a room's name, or "" if it has none.
+func (a Rooms) Name(ctx context.Context, room string) (string, error) {
 	raw, err := a.state(ctx, room, event.TypeName)
 	if err != nil {
 		return "", err

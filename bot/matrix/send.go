@@ -18,7 +18,7 @@ import (
 // to. Sending again with the same transaction ID creates no second event. An empty one stands for a new transaction. If
 // the session ends between the encryption and the request, that fails with [IsUnknownToken], and the message must be
 // sent again.
-func (a *Account) Send(ctx context.Context, m state.Message) (eventID string, err error) {
+func (a Messages) Send(ctx context.Context, m state.Message) (eventID string, err error) {
 	if m.Relation == state.Redaction {
 		resp, err := a.client.RedactEvent(ctx, id.RoomID(m.Room), id.EventID(m.Target), mautrix.ReqRedact{TxnID: m.Txn})
 		if err != nil {
@@ -48,12 +48,12 @@ func unencrypted(err error) error {
 }
 
 // SendClear is Send without encryption, even in an encrypted room. It sends no redactions.
-func (a *Account) SendClear(ctx context.Context, m state.Message) (eventID string, err error) {
+func (a Messages) SendClear(ctx context.Context, m state.Message) (eventID string, err error) {
 	eventType, content := encode(m)
 	return a.put(ctx, m, eventType, content)
 }
 
-func (a *Account) put(ctx context.Context, m state.Message, eventType string, content json.RawMessage) (eventID string, err error) {
+func (a Messages) put(ctx context.Context, m state.Message, eventType string, content json.RawMessage) (eventID string, err error) {
 	resp, err := a.client.SendMessageEvent(ctx, id.RoomID(m.Room), mautrixevent.NewEventType(eventType), content, mautrix.ReqSendEvent{TransactionID: m.Txn})
 	if err != nil {
 		return "", err
@@ -62,13 +62,13 @@ func (a *Account) put(ctx context.Context, m state.Message, eventType string, co
 }
 
 // Type shows the typing notification for a time; 0 ends it.
-func (a *Account) Type(ctx context.Context, room string, d time.Duration) error {
+func (a Messages) Type(ctx context.Context, room string, d time.Duration) error {
 	_, err := a.client.UserTyping(ctx, id.RoomID(room), d > 0, d)
 	return err
 }
 
 // MarkRead sends a read receipt.
-func (a *Account) MarkRead(ctx context.Context, room, eventID string) error {
+func (a Messages) MarkRead(ctx context.Context, room, eventID string) error {
 	return a.client.MarkRead(ctx, id.RoomID(room), id.EventID(eventID))
 }
 

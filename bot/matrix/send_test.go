@@ -67,7 +67,7 @@ func TestSendsInOneSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.client.Client.Transport = lateToken{a, a.client.Client.Transport}
-	if _, err := a.Send(t.Context(), state.Message{Room: "!r:here", Txn: "txn", Notice: true, Body: "hello"}); !IsUnknownToken(err) {
+	if _, err := a.Messages.Send(t.Context(), state.Message{Room: "!r:here", Txn: "txn", Notice: true, Body: "hello"}); !IsUnknownToken(err) {
 		t.Error(err)
 	}
 }

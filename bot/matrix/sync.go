@@ -167,7 +167,7 @@ func invitation(stripped []json.RawMessage, user string) (event.Event, error) {
 }
 
 // reject returns a function that counts and logs a rejected event of a room.
-func (a *Account) reject(room string) func(error) {
+func (a *core) reject(room string) func(error) {
 	return func(err error) {
 		if a.cfg.Rejected != nil {
 			a.cfg.Rejected()
@@ -192,9 +192,9 @@ func (a *Account) setCut(cut context.CancelCauseFunc) {
 	a.cutSync = cut
 }
 
-// Messages returns at most limit events of a room before a token, newest first, and
+// Page returns at most limit events of a room before a token, newest first, and
 // the token of the page before. chunk leaves out malformed ones.
-func (a *Account) Messages(ctx context.Context, room, from string, limit int) (chunk []event.Event, end string, err error) {
+func (a Messages) Page(ctx context.Context, room, from string, limit int) (chunk []event.Event, end string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var answer struct {

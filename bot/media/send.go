@@ -20,10 +20,10 @@ func Upload(ctx context.Context, account *matrix.Account, item *Item, encrypt bo
 	}
 	defer data.Close()
 	up := event.FileInfo{MimeType: item.Type, Size: item.Size, Width: item.Width, Height: item.Height, Animated: item.Animated}
-	up, err = account.Upload(ctx, data, up, item.Name, encrypt)
+	up, err = account.Messages.Upload(ctx, data, up, item.Name, encrypt)
 	if thumb := item.Thumb; err == nil && thumb != nil {
 		small := event.FileInfo{MimeType: thumb.Type, Size: int64(len(thumb.Data)), Width: thumb.Width, Height: thumb.Height}
-		small, err = account.Upload(ctx, bytes.NewReader(thumb.Data), small, "", encrypt)
+		small, err = account.Messages.Upload(ctx, bytes.NewReader(thumb.Data), small, "", encrypt)
 		up.Thumb = &small
 	}
 	if matrix.IsFileTooLarge(err) {

@@ -24,7 +24,7 @@ func (r *Room) forbidden(ctx context.Context, row state.Message, why error) erro
 		}
 		return r.Journal.Messages.MarkRefused(ctx, row.Txn, why.Error())
 	}
-	may, err := r.Account.MaySend(ctx, r.ID, event.TypeMessage)
+	may, err := r.Account.Rooms.MaySend(ctx, r.ID, event.TypeMessage)
 	if err != nil {
 		return fmt.Errorf("check whether the bot may send: %w", err)
 	}
@@ -55,7 +55,7 @@ func (r *Room) quit(ctx context.Context) error {
 	r.Log.Info().Str("room", r.ID).Msg("not allowed to speak: leaving")
 	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
-	if err := r.Account.Leave(call, r.ID); err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
+	if err := r.Account.Rooms.Leave(call, r.ID); err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return nil

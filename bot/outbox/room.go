@@ -145,7 +145,7 @@ func (r *Room) send(ctx context.Context, row state.Message) error {
 	}
 	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
-	sent, err := r.Account.Send(call, resolved)
+	sent, err := r.Account.Messages.Send(call, resolved)
 	switch {
 	case err == nil:
 		crashAfter(row, "sent")
@@ -205,7 +205,7 @@ func (r *Room) goesOn(ctx context.Context, row state.Message) bool {
 	if !waits || !row.Says() {
 		return waits
 	}
-	may, err := r.Account.MaySend(ctx, r.ID, event.TypeMessage)
+	may, err := r.Account.Rooms.MaySend(ctx, r.ID, event.TypeMessage)
 	return may && err == nil
 }
 

@@ -40,7 +40,7 @@ func (p *Profile) Learn(name string) { p.name.Store(name) }
 func (p *Profile) Set(ctx context.Context) {
 	for again := retry.New(time.Second, time.Hour); ; {
 		call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
-		name, err := p.Account.SetProfile(call)
+		name, err := p.Account.Profile.Set(call)
 		cancel()
 		if name != "" {
 			p.Learn(name)

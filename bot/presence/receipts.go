@@ -57,7 +57,7 @@ func (r *Receipts) send(ctx context.Context) {
 			return
 		}
 		call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
-		if err := r.Account.MarkRead(call, room, event); err != nil && ctx.Err() == nil {
+		if err := r.Account.Messages.MarkRead(call, room, event); err != nil && ctx.Err() == nil {
 			r.Log.Debug().Err(err).Str("room", room).Msg("cannot send read receipt")
 		}
 		cancel()

@@ -35,7 +35,7 @@ func (r *Rules) Needed(ctx context.Context, room string, what policy.Proof) (boo
 	case r.All != "" || !policy.ProofApprovals.Covers(what):
 		return false, nil
 	}
-	return r.Account.HasIdentity(ctx, r.Owners)
+	return r.Account.Keys.HasIdentity(ctx, r.Owners)
 }
 
 // Missing returns what the sender of an event is told if it needs a proof and has none, else "".
@@ -72,7 +72,7 @@ func (r *Rules) Granted(ctx context.Context, row state.Event, q task.Question, a
 	}
 	reaction, encrypted := !row.Spoken(), row.IsDecrypted()
 	if yes && reaction {
-		if encrypted, err = r.Account.IsEncrypted(ctx, row.Room); err != nil {
+		if encrypted, err = r.Account.Keys.IsEncrypted(ctx, row.Room); err != nil {
 			return "", "", err
 		}
 	}

@@ -224,7 +224,7 @@ func (e *exchange) forgetNote(ctx context.Context, n state.Note, alive func(stri
 		return err
 	}
 	scrub := state.Replacing(state.Deleted, texts...)
-	if _, err := e.Memory.store.Scrub(ctx, e.id, scrub); err != nil {
+	if _, err := e.Memory.store.Conversations.Scrub(ctx, e.id, scrub); err != nil {
 		return err
 	}
 	if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {

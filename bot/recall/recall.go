@@ -107,7 +107,7 @@ func (m *Memory) knows(id string) bool {
 	if m == nil {
 		return false
 	}
-	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.History(id)) > 0 ||
+	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.Conversations.History(id)) > 0 ||
 		m.journal != nil && m.journal.Memory.Remembers(context.Background(), id)
 }
 

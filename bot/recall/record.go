@@ -68,7 +68,7 @@ func (m *Memory) Fill(ctx context.Context, x *memory.Index) error {
 	if err != nil {
 		return err
 	}
-	for _, raw := range m.store.Executions(id) {
+	for _, raw := range m.store.Executions.In(id) {
 		e, ok := finished(raw)
 		if !ok {
 			continue
@@ -240,7 +240,7 @@ func (m *Memory) Relearn(ctx context.Context, room, event string) error {
 	if err != nil {
 		return err
 	}
-	for _, raw := range m.store.Executions(room) {
+	for _, raw := range m.store.Executions.In(room) {
 		e, ok := finished(raw)
 		if !ok || !isAbout(e, event) {
 			continue

@@ -31,7 +31,7 @@ type Roster struct {
 func (r *Roster) Load(ctx context.Context) error {
 	for again := retry.New(time.Second, 30*time.Second); ; {
 		call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
-		users, err := r.Account.Direct(call)
+		users, err := r.Account.Rooms.Direct(call)
 		cancel()
 		switch {
 		case err == nil:
@@ -66,7 +66,7 @@ func (r *Roster) MarkDirect(ctx context.Context, user, room string, refused *mat
 	}
 	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
-	if err := r.Account.SetDirect(call, users); refused.Again("direct "+room, err) {
+	if err := r.Account.Rooms.SetDirect(call, users); refused.Again("direct "+room, err) {
 		return sentence.New(fmt.Errorf("store direct chat: %w", err), "The homeserver does not let me note that this is a direct chat.")
 	} else if err != nil {
 		r.Log.Warn().Err(err).Str("room", room).Msg("cannot store the list of direct chats")
@@ -109,7 +109,7 @@ func (r *Roster) MayBeAlone(room string) bool {
 // IsAlone reports whether the bot and one other person are a room's only members.
 func (r *Roster) IsAlone(ctx context.Context, room string) (bool, error) {
 	members, err := r.Joined.get(ctx, room, func(ctx context.Context) (int, error) {
-		users, err := r.Account.Members(ctx, room)
+		users, err := r.Account.Rooms.Members(ctx, room)
 		return len(users), err // 0 if the bot is no longer a member
 	})
 	return members == 2, err
@@ -121,7 +121,7 @@ func (r *Roster) WillBeAlone(ctx context.Context, room string) (bool, error) {
 	if err != nil || !alone {
 		return false, err
 	}
-	invited, err := r.Invited.get(ctx, room, func(ctx context.Context) (int, error) { return r.Account.Invited(ctx, room) })
+	invited, err := r.Invited.get(ctx, room, func(ctx context.Context) (int, error) { return r.Account.Rooms.Invited(ctx, room) })
 	return invited == 0 && err == nil, err
 }
 
@@ -148,7 +148,7 @@ func (r *Roster) IsIn(ctx context.Context, room string) (bool, error) {
 	}
 	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
-	joined, err := r.Account.IsIn(call, room)
+	joined, err := r.Account.Rooms.IsIn(call, room)
 	if err != nil {
 		return false, sentence.New(fmt.Errorf("list rooms: %w", err), "The homeserver does not answer; try again in a minute")
 	}
@@ -159,7 +159,7 @@ func (r *Roster) IsIn(ctx context.Context, room string) (bool, error) {
 func (r *Roster) LeaveIfLast(ctx context.Context, room string) (last bool, err error) {
 	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
-	members, err := r.Account.Members(call, room)
+	members, err := r.Account.Rooms.Members(call, room)
 	if err != nil {
 		return false, fmt.Errorf("list members: %w", err)
 	}
@@ -167,7 +167,7 @@ func (r *Roster) LeaveIfLast(ctx context.Context, room string) (last bool, err e
 		return false, nil
 	}
 	r.Log.Info().Str("room", room).Msg("everybody has left: leaving the room")
-	if err := r.Account.Leave(call, room); err != nil {
+	if err := r.Account.Rooms.Leave(call, room); err != nil {
 		return true, fmt.Errorf("leave room: %w", err)
 	}
 	return true, nil

@@ -62,7 +62,7 @@ func (o Orders) end(ctx context.Context, rec state.Task, order state.Event) erro
 // endLeft ends what earlier tasks have left running, and returns a sentence about it.
 func (o Orders) endLeft(ctx context.Context) string {
 	const none = "Earlier tasks left nothing running."
-	if o.Env.Store.Container(o.Env.ID) == "" {
+	if o.Env.Store.Containers.Of(o.Env.ID) == "" {
 		return none
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -62,7 +62,7 @@ func (c compaction) refuse(ctx context.Context) (out agent.Outcome, err error) {
 		return out, err
 	case open:
 		out = agent.Outcome{Ended: agent.Stopped, Detail: "I cannot compact the session while a question is open: its answer continues this session. Answer it or cancel it with `!stop`, then send `!compact` again."}
-	case c.t.env.Store.Session(c.t.env.ID) == "":
+	case c.t.env.Store.Conversations.Session(c.t.env.ID) == "":
 		out = agent.Outcome{Ended: agent.Stopped, Detail: "There is nothing to compact: the next task starts a new session."}
 	}
 	return out, nil
@@ -70,7 +70,7 @@ func (c compaction) refuse(ctx context.Context) (out agent.Outcome, err error) {
 
 // current reports whether the room's session is still the one that the task works on.
 func (c compaction) current() bool {
-	now := c.t.env.Store.Session(c.t.env.ID)
+	now := c.t.env.Store.Conversations.Session(c.t.env.ID)
 	return now != "" && (now == c.t.rec.BaseSession || now == c.t.rec.Session)
 }
 
@@ -85,7 +85,7 @@ func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcom
 		out.Ended, out.Detail, out.Text = agent.Stopped, "I did not compact the session: somebody has started a new one meanwhile.", ""
 		return out
 	}
-	history := t.env.Store.History(t.env.ID)
+	history := t.env.Store.Conversations.History(t.env.ID)
 	kept := newestTurns(history)
 	before, why := int64(0), ""
 	if t.rec.Summary = strings.TrimSpace(text.Visible(out.Text)); out.Ended != agent.Completed || t.rec.Summary == "" {
@@ -115,8 +115,8 @@ func (c compaction) apply(ctx context.Context) error {
 	if !c.current() {
 		return nil // it has replaced them already
 	}
-	kept := newestTurns(store.History(t.env.ID))
-	return store.Compact(ctx, t.env.ID, store.Session(t.env.ID), state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Key + "-summary"}, kept)
+	kept := newestTurns(store.Conversations.History(t.env.ID))
+	return store.Conversations.Compact(ctx, t.env.ID, store.Conversations.Session(t.env.ID), state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Key + "-summary"}, kept)
 }
 
 // compactedText is the notice about a compaction: before is the session's length in tokens, 0 if it is unknown, after

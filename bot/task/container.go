@@ -45,11 +45,11 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	if _, err := e.Gateway.Open(e.ID); err != nil {
 		return nil, fmt.Errorf("open gateway: %w", err)
 	}
-	name := e.Store.Container(e.ID)
+	name := e.Store.Containers.Of(e.ID)
 	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
 		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs, Files: e.Files, Runtime: e.Runtime,
 		Fresh:     fresh,
-		Replacing: func(ctx context.Context, packages []string) error { return e.Store.AddPackages(ctx, e.ID, packages) },
+		Replacing: func(ctx context.Context, packages []string) error { return e.Store.Packages.Add(ctx, e.ID, packages) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ensure container: %w", err)
@@ -58,7 +58,7 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 		e.Keeper.Started()
 	}
 	if name != container.Name {
-		if err := e.Store.SetContainer(ctx, e.ID, container.Name); err != nil {
+		if err := e.Store.Containers.Set(ctx, e.ID, container.Name); err != nil {
 			e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot save the container name yet")
 		}
 	}
@@ -67,13 +67,13 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 
 // Retire removes the room's container. What was installed in it is installed in the next one on the same volumes.
 func (e *Env) Retire(ctx context.Context) error {
-	name := e.Store.Container(e.ID)
+	name := e.Store.Containers.Of(e.ID)
 	if name == "" {
 		return nil
 	}
 	packages, err := e.Podman.Packages(ctx, e.ID, name)
 	if err == nil && len(packages) > 0 {
-		err = e.Store.AddPackages(ctx, e.ID, packages)
+		err = e.Store.Packages.Add(ctx, e.ID, packages)
 	}
 	if err != nil && !errors.Is(err, sandbox.ErrNameTaken) {
 		return fmt.Errorf("keep packages of container %s: %w", name, err)
@@ -112,7 +112,7 @@ func (a *attempt) status(ctx context.Context) (sandbox.RunStatus, error) {
 
 // Container returns the name of the room's container.
 func (e *Env) Container() string {
-	if name := e.Store.Container(e.ID); name != "" {
+	if name := e.Store.Containers.Of(e.ID); name != "" {
 		return name
 	}
 	return sandbox.NameFor(e.ID)

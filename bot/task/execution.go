@@ -30,7 +30,7 @@ func (e *Env) put(ctx context.Context, execution *execution.Execution) error {
 	if err != nil {
 		return fmt.Errorf("marshal execution: %w", err)
 	}
-	if err := e.Store.PutExecution(ctx, e.ID, data); err != nil {
+	if err := e.Store.Executions.Put(ctx, e.ID, data); err != nil {
 		return fmt.Errorf("save execution: %w", err)
 	}
 	return nil

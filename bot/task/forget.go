@@ -26,7 +26,7 @@ type Forgot struct {
 // so that no file brings them back. The session ends. The container's notes and recordings follow at once, if the
 // container can be used, and otherwise before its next task. It may be repeated.
 func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, err error) {
-	if err := e.Store.EndSession(ctx, e.ID); err != nil {
+	if err := e.Store.Conversations.EndSession(ctx, e.ID); err != nil {
 		return out, fmt.Errorf("end session: %w", err)
 	}
 	if err := e.Journal.Memory.MarkUntidy(ctx, e.ID); err != nil {
@@ -38,7 +38,7 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 		}
 	}
 	scrub := state.Without(texts...)
-	if out, err = e.scrub(ctx, scrub, events, texts); err != nil || e.Store.Container(e.ID) == "" {
+	if out, err = e.scrub(ctx, scrub, events, texts); err != nil || e.Store.Containers.Of(e.ID) == "" {
 		return out, err
 	}
 	out.Entries += len(events)
@@ -65,7 +65,7 @@ func (e *Env) scrub(ctx context.Context, scrub *state.Scrub, events, texts []str
 			out.Entries++
 		}
 	}
-	if _, err := e.Store.Scrub(ctx, e.ID, scrub); err != nil {
+	if _, err := e.Store.Conversations.Scrub(ctx, e.ID, scrub); err != nil {
 		return out, fmt.Errorf("scrub history: %w", err)
 	}
 	var gone []string
@@ -118,7 +118,7 @@ func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *sta
 // until then. It may be repeated: the message itself goes last.
 func (e *Env) Redact(ctx context.Context, home, event string) error {
 	words := long(e.saidIn(ctx, home, event))
-	if err := e.Store.Redact(ctx, e.ID, event); err != nil {
+	if err := e.Store.Conversations.Redact(ctx, e.ID, event); err != nil {
 		return fmt.Errorf("redact message in history: %w", err)
 	}
 	if err := e.Transcripts.Redact(e.ID, event); err != nil {
@@ -135,7 +135,7 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	if _, err := e.scrub(ctx, state.Replacing(state.Deleted, words...).Sparing(home, event), []string{event}, words); err != nil {
 		return err
 	}
-	session := e.Store.Session(e.ID)
+	session := e.Store.Conversations.Session(e.ID)
 	received, err := e.Journal.Removal.Quoted(ctx, home, event, e.ID, session)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 		}
 	}
 	if received {
-		if err := e.Store.EndSession(ctx, e.ID); err != nil {
+		if err := e.Store.Conversations.EndSession(ctx, e.ID); err != nil {
 			return fmt.Errorf("end session: %w", err)
 		}
 	}
@@ -231,7 +231,7 @@ func (e *Env) redactOld(ctx context.Context, id string) error {
 	e.projecting.Lock()
 	defer e.projecting.Unlock()
 	var old execution.Execution
-	_, raw, ok := e.Store.Execution(id)
+	_, raw, ok := e.Store.Executions.Get(id)
 	if !ok || json.Unmarshal(raw, &old) != nil || len(old.Transcript) == 0 || old.Transcript[0] == state.Deleted {
 		return nil
 	}

@@ -40,8 +40,8 @@ func forgetful(t *testing.T, said, result string) (*Env, string) {
 	_, commit := journal.Events.Commit(t.Context(), "t", []state.Event{{Status: state.Done, Event: message}})
 	for _, err := range []error{
 		commit,
-		store.AppendHistory(t.Context(), "!r", state.Turn{Role: "user", Content: said, Event: "$1"}, state.Turn{Role: "assistant", Content: result, Event: "$1"}),
-		store.SetSession(t.Context(), "!r", "session"),
+		store.Conversations.Append(t.Context(), "!r", state.Turn{Role: "user", Content: said, Event: "$1"}, state.Turn{Role: "assistant", Content: result, Event: "$1"}),
+		store.Conversations.SetSession(t.Context(), "!r", "session"),
 		transcripts.Begin("!r", "$1", said),
 		transcripts.Append("!r", state.Line{Kind: state.KindAssistant, Event: "$1", Text: result}),
 		transcripts.End("!r", "$1", "completed"),
@@ -101,10 +101,10 @@ func TestForgetEverywhere(t *testing.T) {
 		if left := kept(t, dir, what); len(left) > 0 {
 			t.Errorf("%q is still in %v", what, left)
 		}
-		if env.Store.Session("!r") != "" {
+		if env.Store.Conversations.Session("!r") != "" {
 			t.Error("the session goes on")
 		}
-		for _, turn := range env.Store.History("!r") {
+		for _, turn := range env.Store.Conversations.History("!r") {
 			if turn.Content != state.Deleted {
 				t.Errorf("the next session is given %q", turn.Content)
 			}
@@ -148,7 +148,7 @@ func TestRewrite(t *testing.T) {
 	if err := env.Rewrite(t.Context(), recall.Edit{Event: "$1", By: "alice", Text: is}); err != nil {
 		t.Fatal(err)
 	}
-	if history := env.Store.History("!r"); history[0].Content != is {
+	if history := env.Store.Conversations.History("!r"); history[0].Content != is {
 		t.Errorf("history %+v", history)
 	}
 	if left := kept(t, dir, "called Rex"); len(left) > 0 {
@@ -192,7 +192,7 @@ func TestRedactAgain(t *testing.T) {
 // Somebody else's "yes" stays when one is deleted or edited.
 func TestShortWordsOfOthers(t *testing.T) {
 	env, _ := forgetful(t, "yes", "Fine.")
-	if err := env.Store.AppendHistory(t.Context(), "!r", state.Turn{Role: "user", Content: "yes", Event: "$2"}); err != nil {
+	if err := env.Store.Conversations.Append(t.Context(), "!r", state.Turn{Role: "user", Content: "yes", Event: "$2"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
@@ -202,7 +202,7 @@ func TestShortWordsOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if history := env.Store.History("!r"); history[0].Content != state.Deleted || history[2].Content != "yes" {
+	if history := env.Store.Conversations.History("!r"); history[0].Content != state.Deleted || history[2].Content != "yes" {
 		t.Errorf("history %+v", history)
 	}
 }

@@ -12,7 +12,7 @@ func (t *Task) freshen(ctx context.Context) error {
 	env := t.env
 	rules := env.rules()
 	rule := rules.Fresh
-	if !rule.Set() || t.rec.Compact || env.Store.Session(env.ID) == "" {
+	if !rule.Set() || t.rec.Compact || env.Store.Conversations.Session(env.ID) == "" {
 		return nil
 	}
 	open, err := env.asking(ctx)
@@ -27,7 +27,7 @@ func (t *Task) freshen(ctx context.Context) error {
 		return nil
 	}
 	env.Log.Info().Str("room", env.ID).Time("used", used).Msg("the session is stale: starting a new one")
-	if err := env.Store.SetSession(ctx, env.ID, ""); err != nil {
+	if err := env.Store.Conversations.SetSession(ctx, env.ID, ""); err != nil {
 		return fmt.Errorf("end stale session: %w", err)
 	}
 	return nil

@@ -25,7 +25,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		in.Steer = append(in.Steer, workspace.Message{Sender: env.NameOf(one.By), Text: WordsOf(one)})
 	}
 	in.Files = promptFiles(t, in.Resumed)
-	history := env.Store.History(env.ID)
+	history := env.Store.Conversations.History(env.ID)
 	if !rec.Resume {
 		for _, turn := range history {
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
@@ -66,7 +66,7 @@ func (e *Env) neededSessions(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	needed := []string{e.Store.Session(e.ID)}
+	needed := []string{e.Store.Conversations.Session(e.ID)}
 	for _, rec := range open {
 		needed = append(needed, rec.Session)
 	}

@@ -40,7 +40,7 @@ func TestNeededSessions(t *testing.T) {
 		}
 	}
 	check()
-	must(store.SetSession(ctx, env.ID, "own"))
+	must(store.Conversations.SetSession(ctx, env.ID, "own"))
 	task := func(key, room string) state.Task {
 		t.Helper()
 		rows, err := journal.Events.Commit(ctx, "", []state.Event{{Status: state.Pending, Event: event.Event{ID: "$" + key, Room: room, Type: event.TypeMessage, Sender: "@ann:x", Time: time.Now()}}})

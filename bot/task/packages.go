@@ -15,7 +15,7 @@ import (
 // in the container, where it goes on when the bot or the task is stopped.
 func (a *attempt) reinstall(ctx context.Context) error {
 	t, env := a.task, a.task.env
-	names := env.Store.Packages(env.ID)
+	names := env.Store.Packages.Of(env.ID)
 	if len(names) == 0 {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (a *attempt) reinstall(ctx context.Context) error {
 		}
 		crash.At("reinstalled")
 	}
-	if err := env.Store.DropPackages(ctx, env.ID); err != nil {
+	if err := env.Store.Packages.Drop(ctx, env.ID); err != nil {
 		return fmt.Errorf("drop packages: %w", err)
 	}
 	return nil

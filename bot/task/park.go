@@ -38,7 +38,7 @@ func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) { e.expect(ctx
 // the room's container if the host has room for it: it may have been stopped because nobody used it.
 func (e *Env) Present(ctx context.Context) {
 	e.SignOfLife(ctx, 0)
-	if e.Store.Container(e.ID) == "" || !e.Warm.wakes(e.ID) {
+	if e.Store.Containers.Of(e.ID) == "" || !e.Warm.wakes(e.ID) {
 		return
 	}
 	e.Start(func() {
@@ -72,7 +72,7 @@ func (e *Env) wake(ctx context.Context) error {
 func (e *Env) Welcome(ctx context.Context) { e.expect(ctx, Calm, true) }
 
 func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
-	if !create && e.Store.Container(e.ID) == "" {
+	if !create && e.Store.Containers.Of(e.ID) == "" {
 		return
 	}
 	_, like := e.nextTask()
@@ -137,7 +137,7 @@ func (e *Env) renew(ctx context.Context, own *parked, create bool) (again bool, 
 
 // nextTask is what is known about the room's next task, and the same as text. Session is "" if it begins a new one.
 func (e *Env) nextTask() (job agent.Task, like string) {
-	rules, session := e.rules(), e.Store.Session(e.ID)
+	rules, session := e.rules(), e.Store.Conversations.Session(e.ID)
 	model, _ := e.Models.Now(rules.Model)
 	job = agent.Task{Session: session, Resume: session != "", Model: model.Name, Zone: rules.Zone, Approvals: rules.Approvals}
 	job.Files = workspaceFiles("")
@@ -191,7 +191,7 @@ func (e *Env) nextContainer(ctx context.Context, create bool) (*sandbox.Containe
 	case !errors.Is(err, state.ErrNotFound):
 		return nil, err
 	}
-	if e.vacancy.left || !create && e.Store.Container(e.ID) == "" {
+	if e.vacancy.left || !create && e.Store.Containers.Of(e.ID) == "" {
 		return nil, errBusy // the bot has left the room, or moved to its successor
 	}
 	if e.Keeper.Low(ctx) {

@@ -119,8 +119,8 @@ func (t *Task) plan(last agent.Ended) {
 		}
 	default:
 		t.rec.Begun = now
-		t.rec.BaseSession = t.env.Store.SessionMark(t.env.ID) // first: a reset in between is later than the mark
-		t.rec.Session, t.rec.Resume = t.env.Store.Session(t.env.ID), true
+		t.rec.BaseSession = t.env.Store.Conversations.SessionMark(t.env.ID) // first: a reset in between is later than the mark
+		t.rec.Session, t.rec.Resume = t.env.Store.Conversations.Session(t.env.ID), true
 		if t.rec.Session == "" {
 			t.rec.Session, t.rec.Resume = cmp.Or(t.env.Warm.sessionOf(t.env.ID), uuid.NewString()), false
 		}

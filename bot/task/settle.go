@@ -70,7 +70,7 @@ func (s settlement) remember(ctx context.Context) error {
 		both.Go(func() error { return s.keepSession(ctx) })
 	}
 	if !s.t.rec.Compact {
-		both.Go(func() error { return env.Store.AppendHistory(ctx, env.ID, turns(s.t)...) })
+		both.Go(func() error { return env.Store.Conversations.Append(ctx, env.ID, turns(s.t)...) })
 	}
 	both.Go(func() error { return env.project(ctx, s.t.rec.Key) })
 	return both.Wait()
@@ -80,15 +80,15 @@ func (s settlement) remember(ctx context.Context) error {
 // since the task began.
 func (s settlement) keepSession(ctx context.Context) error {
 	rec, env := &s.t.rec, s.t.env
-	now := env.Store.SessionMark(env.ID)
+	now := env.Store.Conversations.SessionMark(env.ID)
 	useless := rec.Ended == string(agent.Overflow) || rec.Ended == string(agent.HistoryRefused)
 	if useless && now == rec.BaseSession {
-		return env.Store.SetSession(ctx, env.ID, "") // nobody can continue it
+		return env.Store.Conversations.SetSession(ctx, env.ID, "") // nobody can continue it
 	}
 	if !rec.Resumable || now != rec.BaseSession && now != rec.Session {
 		return nil
 	}
-	return env.Store.SetSession(ctx, env.ID, rec.Session)
+	return env.Store.Conversations.SetSession(ctx, env.ID, rec.Session)
 }
 
 // turns returns the task's part of the room's history: the task, later messages, each

@@ -58,15 +58,15 @@ func TestKeepSession(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := store.Session("!r"); got != c.want {
+			if got := store.Conversations.Session("!r"); got != c.want {
 				t.Errorf("the room's session is %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func end(s *state.Store) error { return s.EndSession(context.Background(), "!r") }
+func end(s *state.Store) error { return s.Conversations.EndSession(context.Background(), "!r") }
 
 func set(id string) func(*state.Store) error {
-	return func(s *state.Store) error { return s.SetSession(context.Background(), "!r", id) }
+	return func(s *state.Store) error { return s.Conversations.SetSession(context.Background(), "!r", id) }
 }

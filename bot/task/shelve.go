@@ -43,7 +43,7 @@ const shelveLook = 5 * time.Second
 // It returns the path of that folder, "" if there is none: also after an error, because some
 // notes may be there. While a task is running, nothing is moved.
 func (e *Env) Shelve(ctx context.Context, requested time.Time, running bool) (folder string, err error) {
-	if e.Store.Container(e.ID) == "" {
+	if e.Store.Containers.Of(e.ID) == "" {
 		return "", nil // no task has run yet
 	}
 	name, move, limit := "before-"+requested.UTC().Format("2006-01-02-150405.000"), "move", time.Minute

@@ -45,7 +45,7 @@ func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error
 		return false, err
 	}
 	data, err := json.Marshal(t.exec)
-	_, stored, ok := e.Store.Execution(t.exec.ID)
+	_, stored, ok := e.Store.Executions.Get(t.exec.ID)
 	return !ok || err != nil || string(stored) != string(data), nil
 }
 

@@ -28,7 +28,7 @@ func (r *Reader) sinceInvite(ctx context.Context, name string, joined matrix.Roo
 	defer cancel()
 	var older []event.Event // newest first
 	for token, pages := joined.PrevBatch, 1; ; pages++ {
-		chunk, end, err := r.Account.Messages(ctx, name, token, pageSize)
+		chunk, end, err := r.Account.Messages.Page(ctx, name, token, pageSize)
 		if err != nil {
 			return joined, true
 		}

@@ -95,7 +95,7 @@ func (r *Reader) messages(ctx context.Context, g state.Gap, again bool) (chunk [
 		ctx, cancel = context.WithTimeout(ctx, requestTime)
 		defer cancel()
 	}
-	return r.Account.Messages(ctx, g.Room, g.Token, pageSize)
+	return r.Account.Messages.Page(ctx, g.Room, g.Token, pageSize)
 }
 
 // Verdict says what to do after a request for a page has failed.
@@ -117,7 +117,7 @@ func (r *Reader) Judge(ctx context.Context, g state.Gap, err error) Verdict {
 	case matrix.IsTokenRejected(err):
 		return Close
 	case matrix.IsForbidden(err):
-		if in, err := r.Account.IsIn(ctx, g.Room); err == nil && !in {
+		if in, err := r.Account.Rooms.IsIn(ctx, g.Room); err == nil && !in {
 			return Close
 		}
 	}

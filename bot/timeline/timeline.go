@@ -254,7 +254,7 @@ func (r *Reader) Lost(ctx context.Context) (bool, error) {
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
-	joined, err := r.Account.Rooms(ctx)
+	joined, err := r.Account.Rooms.Joined(ctx)
 	if err != nil {
 		return false, fmt.Errorf("list rooms: %w", err)
 	}
@@ -262,7 +262,7 @@ func (r *Reader) Lost(ctx context.Context) (bool, error) {
 		if !slices.Contains(joined, e.Room) {
 			continue
 		}
-		_, err := r.Account.Event(ctx, e.Room, e.ID)
+		_, err := r.Account.Messages.Get(ctx, e.Room, e.ID)
 		if err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
 			return false, fmt.Errorf("look up the newest known event: %w", err)
 		}

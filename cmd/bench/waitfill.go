@@ -38,7 +38,7 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 		if err := errors.Join(journal.Tasks.Enqueue(ctx, w.task), journal.Tasks.Wait(ctx, w.task, []state.Message{w.question})); err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		group.Go(func() error { return store.PutExecution(ctx, room, w.execution) })
+		group.Go(func() error { return store.Executions.Put(ctx, room, w.execution) })
 	}
 	return group.Wait()
 }

@@ -35,7 +35,7 @@ func TestUninstallFindsContainers(t *testing.T) {
 	}
 	change(func(store *state.Store) {
 		said := state.Turn{Role: "user", Content: "sandbox-theirs-12345678", Event: "$1"}
-		if err := store.AppendHistory(t.Context(), "!a:x", said); err != nil {
+		if err := store.Conversations.Append(t.Context(), "!a:x", said); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -44,7 +44,7 @@ func TestUninstallFindsContainers(t *testing.T) {
 	}
 	change(func(store *state.Store) {
 		for room, name := range map[string]string{"!a:x": "sandbox-a-11112222", "!b:x": "sandbox-b-33334444"} {
-			if err := store.SetContainer(t.Context(), room, name); err != nil {
+			if err := store.Containers.Set(t.Context(), room, name); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -54,7 +54,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(store.Containers(), there.Containers()); diff != "" {
+	if diff := cmp.Diff(store.Containers.All(), there.Containers.All()); diff != "" {
 		t.Errorf("containers (-want +got):\n%s", diff)
 	}
 	journal, err := state.ReadJournal(t.Context(), filepath.Join(to, "journal.db"))

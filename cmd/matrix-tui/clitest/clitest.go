@@ -71,11 +71,11 @@ func KeepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	}
 	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	for room, name := range map[string]string{"!a:x": "sandbox-a", "!b:x": "sandbox-b", "!c:x": "sandbox-c"} {
-		if err := store.SetContainer(ctx, room, name); err != nil {
+		if err := store.Containers.Set(ctx, room, name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := store.AppendHistory(ctx, "!d:x", state.Turn{Role: "user", Content: "x"}); err != nil {
+	if err := store.Conversations.Append(ctx, "!d:x", state.Turn{Role: "user", Content: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local) }

@@ -169,8 +169,8 @@ func TestMemoryReindex(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		store.SetContainer(t.Context(), "!a:x", "sandbox-a"),
-		store.PutExecution(t.Context(), "!a:x", []byte(`{"session_id":"e1","state":"completed","commands":["rotate the keys"],"answers":[{"question":"Which colour?","answer":"crimson"}],"results":[{"output":"All rotated."}],"updated_at":"2026-01-02T03:04:05Z"}`)),
+		store.Containers.Set(t.Context(), "!a:x", "sandbox-a"),
+		store.Executions.Put(t.Context(), "!a:x", []byte(`{"session_id":"e1","state":"completed","commands":["rotate the keys"],"answers":[{"question":"Which colour?","answer":"crimson"}],"results":[{"output":"All rotated."}],"updated_at":"2026-01-02T03:04:05Z"}`)),
 		transcripts.Begin("!a:x", "$1", "please count the ferrets"),
 		transcripts.Append("!a:x", state.Line{Kind: state.KindTool, Text: "a walrus in the output of a tool", Time: time.Now()}),
 		transcripts.Append("!a:x", state.Line{Kind: state.KindAssistant, Text: "There are nine.", Time: time.Now()}),

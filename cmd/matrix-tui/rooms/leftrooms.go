@@ -111,7 +111,7 @@ func findLeft(joined []string, store *state.Store, labelled []string, hasTranscr
 		users[store.VolumesOf(room)] = append(users[store.VolumesOf(room)], room)
 	}
 	for _, room := range known {
-		one := LeftRoom{Room: room, Container: cmp.Or(store.Container(room), sandbox.NameFor(room)), Volumes: store.VolumesOf(room)}
+		one := LeftRoom{Room: room, Container: cmp.Or(store.Containers.Of(room), sandbox.NameFor(room)), Volumes: store.VolumesOf(room)}
 		if len(users[one.Volumes]) > 1 {
 			one.Volumes = ""
 		}

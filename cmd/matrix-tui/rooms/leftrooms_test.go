@@ -19,7 +19,7 @@ func TestFindLeft(t *testing.T) {
 	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	ctx := t.Context()
 	for room, name := range map[string]string{"!joined:x": "sandbox-j", "!left:x": "sandbox-l", "!old:x": "sandbox-o", "!older:x": "sandbox-p"} {
-		if err := store.SetContainer(ctx, room, name); err != nil {
+		if err := store.Containers.Set(ctx, room, name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,10 +41,10 @@ func TestFindLeft(t *testing.T) {
 	}
 
 	// Invited to the old room again, it has its history there, but the files belong to the new room.
-	if err := store.AppendHistory(ctx, "!old:x", state.Turn{Role: "user", Content: "x"}); err != nil {
+	if err := store.Conversations.Append(ctx, "!old:x", state.Turn{Role: "user", Content: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.SetContainer(ctx, "!new:x", "sandbox-n"); err != nil {
+	if err := store.Containers.Set(ctx, "!new:x", "sandbox-n"); err != nil {
 		t.Fatal(err)
 	}
 	got = findLeft([]string{"!joined:x", "!new:x", "!left:x", "!newer:x"}, store, nil, func(string) bool { return false })

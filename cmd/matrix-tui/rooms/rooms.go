@@ -146,7 +146,7 @@ func JoinRooms(store *state.Store, infos []sandbox.Info, listed bool) []RoomLine
 	}
 	for _, room := range store.Rooms() {
 		l := line(room)
-		l.Container = store.Container(room)
+		l.Container = store.Containers.Of(room)
 		switch {
 		case l.Container == "":
 			l.State = "none"

@@ -60,7 +60,7 @@ func TestRoomsSpace(t *testing.T) {
 	}
 	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	for room, name := range map[string]string{"!old:x": "sandbox-o", "!empty:x": "sandbox-e"} {
-		if err := store.SetContainer(t.Context(), room, name); err != nil {
+		if err := store.Containers.Set(t.Context(), room, name); err != nil {
 			t.Fatal(err)
 		}
 	}
