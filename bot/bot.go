@@ -155,7 +155,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := media.EmptyDir(b.tmp()); err != nil {
 		return err
 	}
-	b.tasks.Account()
+	b.tasks.Budget.Account(b.Gateway, b.Recall)
 	b.Gateway.Attend(sandbox.OfferPath, sandbox.OfferField, b.tasks.Offered)
 	if err := b.clock.Resume(ctx, b.Journal); err != nil {
 		return err
@@ -255,11 +255,5 @@ func (b *Bot) in(d time.Duration) time.Time { return b.clock.In(b.account.Now().
 // sentence returns what a room is told about an error: the error's own sentence
 // if it has one, else "internal error" with an ID that is also in the log.
 func (b *Bot) sentence(err error) string {
-	said, id := sentence.Tell(err)
-	if id == "" {
-		b.log.Warn().Err(err).Msg("told the room")
-	} else {
-		b.log.Error().Err(err).Str("error_id", id).Msg("internal error")
-	}
-	return said
+	return sentence.Log(b.log, err)
 }

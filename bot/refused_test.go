@@ -57,7 +57,7 @@ func TestQuestionRefused(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.env.NotifyQuestion, d.env.ExecutionTimeout = true, time.Hour
 	asking, txn := d.waits("")
-	asking.QuestionDeadline = d.env.Now().Add(time.Minute)
+	asking.QuestionDeadline = d.env.Clock.Now().Add(time.Minute)
 	if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func (r *room) doStatus(ctx context.Context, row state.Event, _ string) error {
 	if err != nil {
 		return err
 	}
-	used, err := r.env.UsageLine(ctx, time.Now())
+	used, err := r.bot.tasks.Budget.UsageLine(ctx, r.id, time.Now())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"matrix-tui/bot/budget"
 	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
@@ -170,12 +171,22 @@ func (b *Bot) deps() *task.Deps {
 		Config: task.Config{
 			StateDir: b.StateDir, Tmp: b.tmp(),
 			Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs, Files: b.Files, Runtime: b.Runtime,
-			Model: b.Model, Zone: b.Zone, TokensPerDay: b.TokensPerDay, TokensPerDayAll: b.TokensPerDayAll, Owners: b.Owners, Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout, QuotaWait: b.QuotaWait,
+			Model: b.Model, Zone: b.Zone, Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout, QuotaWait: b.QuotaWait,
 			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,
 		},
 		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway, Models: b.Models, Agent: b.Agent,
+		Budget: &budget.Budget{PerDay: b.TokensPerDay, All: b.TokensPerDayAll, Owners: b.Owners, Journal: b.Parts.Journal, Policy: b.policy, Log: b.log},
 		Policy: b.policy, Recall: b.Recall, Waits: b.waits, Warm: warm, Count: b.count,
-		Slots: task.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers),
-		Start: b.work.Start, Sentence: b.sentence, Now: b.now, In: b.in, Log: b.log,
+		Slots: capacity.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers),
+		Group: &b.work, Clock: taskClock{b}, Log: b.log,
 	}
 }
+
+// taskClock is the bot's time for its tasks. It implements [task.Clock].
+type taskClock struct{ bot *Bot }
+
+// Now is part of [task.Clock].
+func (c taskClock) Now() time.Time { return c.bot.now() }
+
+// In is part of [task.Clock].
+func (c taskClock) In(d time.Duration) time.Time { return c.bot.in(d) }

@@ -9,7 +9,7 @@ import (
 
 // doUsage runs !usage.
 func (r *room) doUsage(ctx context.Context, row state.Event, _ string) error {
-	said, err := r.env.Usage(ctx, time.Now())
+	said, err := r.bot.tasks.Budget.Usage(ctx, r.id, time.Now())
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (r *Room) Resume(ctx context.Context, key string, given execution.Answer, n
 		return t, err
 	}
 	r.Wake()
-	r.Env.Start(func() { t.NoteAnswer(context.WithoutCancel(ctx)) })
+	r.Env.Group.Start(func() { t.NoteAnswer(context.WithoutCancel(ctx)) })
 	return t, nil
 }
 

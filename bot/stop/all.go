@@ -9,6 +9,7 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // All stops the running task and those in the queue, cancels the open questions, and ends what earlier tasks have left
@@ -69,7 +70,7 @@ func (o Orders) endLeft(ctx context.Context) string {
 	defer cancel()
 	container, err := o.Env.Ensure(ctx, false)
 	if err != nil {
-		return o.Env.Sentence(err)
+		return sentence.Log(o.Env.Log, err)
 	}
 	list, err := container.Left(ctx)
 	if err == nil {
@@ -77,7 +78,7 @@ func (o Orders) endLeft(ctx context.Context) string {
 	}
 	switch {
 	case err != nil:
-		return o.Env.Sentence(err)
+		return sentence.Log(o.Env.Log, err)
 	case len(list) == 0:
 		return none
 	}

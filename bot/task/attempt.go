@@ -53,7 +53,7 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		rec.Begun = time.Now().UTC()
 	}
 	started := rec.Container != ""
-	if out, err := (budget{t}).settle(ctx); err != nil || out.Ended != "" {
+	if out, err := (allowance{t}).settle(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}
 	if out, err := (compaction{t}).refuse(ctx); err != nil || out.Ended != "" && !started {
@@ -259,7 +259,7 @@ func crashed(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
 	if ctx.Err() != nil {
 		return agent.Outcome{}, ctx.Err()
 	}
-	return agent.Outcome{Ended: agent.Crashed, Detail: env.Sentence(err)}, nil
+	return agent.Outcome{Ended: agent.Crashed, Detail: sentence.Log(env.Log, err)}, nil
 }
 
 // crashing is a container with a crash point after the start of a run.

@@ -128,7 +128,7 @@ func compactedText(kept int, before, after int64) string {
 	}
 	last := ""
 	if kept > 0 {
-		last = " and the room's last " + few(int64(kept), "message") + ", verbatim"
+		last = " and the room's last " + text.Few(int64(kept), "message") + ", verbatim"
 	}
 	return "🗜 Compacted: " + size + ". The next task starts a new session with a summary of this one" + last + "."
 }

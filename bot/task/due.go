@@ -21,7 +21,7 @@ const leastRest = 15 * time.Second
 // stopped, or if the room uses another model by now.
 func (e *Env) Rests(rec state.Task) (until time.Time, rests bool) {
 	until = rec.Due.At
-	if !until.After(e.Now()) || rec.StopBy != "" {
+	if !until.After(e.Clock.Now()) || rec.StopBy != "" {
 		return until, false
 	}
 	now, known := e.Models.Now(e.ModelSetting())
@@ -75,7 +75,7 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 			}
 		}
 		rec.Begun = time.Time{}
-		rec.Due.At, rec.Due.Why, rec.Due.Waited = env.In(wait), why, rec.Due.Waited+wait
+		rec.Due.At, rec.Due.Why, rec.Due.Waited = env.Clock.In(wait), why, rec.Due.Waited+wait
 		return env.Journal.Tasks.Note(ctx, t.Row(), rows...)
 	})
 	if errors.Is(err, errStopped) {

@@ -11,9 +11,11 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/budget"
 	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/recall"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
@@ -33,6 +35,13 @@ type Counter interface {
 	Ended(agent.Ended, state.Usage)
 }
 
+// Clock is the time by which questions expire. It does not follow the host's clock when that jumps. It is an interface
+// because the homeserver's clock is part of it, which this package does not know.
+type Clock interface {
+	Now() time.Time
+	In(d time.Duration) time.Time // when a time limit that begins now is over
+}
+
 // Config contains the operator's settings for tasks.
 type Config struct {
 	Server   string // name of the bot's homeserver; "" before the login
@@ -49,9 +58,6 @@ type Config struct {
 
 	Model            string         // a setting, see [models.Models]
 	Zone             *time.Location // of rooms without one of their own
-	TokensPerDay     int64          // of a room; 0 = no limit
-	TokensPerDayAll  int64          // of all rooms together; 0 = no limit
-	Owners           []string       // user IDs
 	Fresh            policy.Freshness
 	CodingTimeout    time.Duration // limit of one run of the agent
 	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
@@ -65,7 +71,6 @@ type Config struct {
 // Deps contains what the tasks of all rooms share.
 type Deps struct {
 	Config
-	total       total // tokens of all rooms
 	Journal     *state.Journal
 	Store       *state.Store
 	Transcripts *state.Transcripts
@@ -75,16 +80,15 @@ type Deps struct {
 	Models      *models.Models
 	Agent       Agent
 	Policy      *policy.Source
+	Budget      *budget.Budget
 	Recall      *recall.Memory // what rooms have learned; nil = nothing
 	Waits       *Waits
 	Warm        *Warm
 	Count       Counter
-	Slots       *Slots                        // one for each running task
-	Transfers   *semaphore.Weighted           // one for each task that transfers files
-	Start       func(func()) bool             // starts a goroutine, unless the bot is shutting down
-	Sentence    func(error) string            // the text of an error for people
-	Now         func() time.Time              // the time by which questions expire
-	In          func(time.Duration) time.Time // when a time limit that begins now is over, by Now
+	Slots       *capacity.Slots     // one for each running task
+	Transfers   *semaphore.Weighted // one for each task that transfers files
+	Group       *queue.Group
+	Clock       Clock
 	Log         zerolog.Logger
 }
 
@@ -115,7 +119,6 @@ func (e *Env) rules() policy.Room {
 	r := e.Policy.Room(e.ID)
 	r.Model = cmp.Or(r.Model, e.Model)
 	r.Zone = cmp.Or(r.Zone, e.Zone, time.UTC)
-	r.Tokens = cmp.Or(r.Tokens, e.TokensPerDay)
 	r.Fresh = r.Fresh.Or(e.Fresh)
 	r.Timeout = cmp.Or(r.Timeout, e.CodingTimeout)
 	r.QuestionTimeout = cmp.Or(r.QuestionTimeout, e.ExecutionTimeout)

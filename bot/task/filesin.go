@@ -12,6 +12,7 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 	"matrix-tui/workspace"
 )
 
@@ -180,6 +181,6 @@ func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []st
 	case errors.Is(err, sandbox.ErrUnreachable):
 		return is, &lostRun{err}
 	}
-	is.Missing = env.Sentence(err)
+	is.Missing = sentence.Log(env.Log, err)
 	return is, nil
 }

@@ -41,7 +41,7 @@ func (e *Env) Present(ctx context.Context) {
 	if e.Store.Containers.Of(e.ID) == "" || !e.Warm.wakes(e.ID) {
 		return
 	}
-	e.Start(func() {
+	e.Group.Start(func() {
 		ctx, cancel := context.WithTimeout(ctx, parkTime)
 		defer cancel()
 		if err := e.wake(ctx); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
@@ -84,7 +84,7 @@ func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
 		for e.Warm.leave(e.ID, own) { // whatever came meanwhile
 		}
 	}
-	started := e.Start(func() {
+	started := e.Group.Start(func() {
 		looks := true
 		defer func() {
 			if looks { // also after a panic

@@ -91,7 +91,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, sho
 	t, rec, env := q.t, &q.t.rec, q.t.env
 	rec.Budget = 0
 	if out.Ended == agent.Limited {
-		signal, err := (budget{t}).question(ctx)
+		signal, err := env.Budget.Question(ctx, env.ID)
 		if err != nil {
 			return fmt.Errorf("read the room's tokens: %w", err)
 		}
@@ -108,8 +108,8 @@ func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, sho
 			about = env.NameOf(asker) + "'s task needs it"
 		}
 	}
-	now := env.Now()
-	if err := t.exec.Ask(question, about, env.In(env.rules().QuestionTimeout), now); err != nil {
+	now := env.Clock.Now()
+	if err := t.exec.Ask(question, about, env.Clock.In(env.rules().QuestionTimeout), now); err != nil {
 		return err
 	}
 	if rec.Resumable = out.Session != ""; rec.Resumable {

@@ -32,7 +32,7 @@ func (a *attempt) foresee(ctx context.Context) {
 		return
 	}
 	if fetch := env.Recall.Expect(env.ID, a.query()); fetch != nil {
-		env.Start(func() { fetch(ctx) })
+		env.Group.Start(func() { fetch(ctx) })
 	}
 }
 
@@ -94,7 +94,7 @@ func (a *attempt) noteKnown() {
 		return // its prompt has none of it
 	}
 	env, session, known := a.task.env, a.task.rec.Session, a.known
-	env.Start(func() { env.Recall.Gave(context.Background(), env.ID, session, known) })
+	env.Group.Start(func() { env.Recall.Gave(context.Background(), env.ID, session, known) })
 }
 
 // learn stores what the task taught in the room's memory. A failure is logged: the task

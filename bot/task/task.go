@@ -218,7 +218,7 @@ func (t *Task) withdraw(ctx context.Context, noticed bool) error {
 // conclude is one try of end. It returns errSteered if there is a new message.
 func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	t, room := w.task, w.task.env.Room
-	t.env.Start(func() { // do not delay the answer
+	t.env.Group.Start(func() { // do not delay the answer
 		ctx, cancel := context.WithTimeout(w.life, 5*time.Second)
 		defer cancel()
 		_ = room.Type(ctx, 0)

@@ -35,7 +35,7 @@ func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error
 	q.schedule(q.due())
 	switch {
 	case e.Unasked(rec): // AskAgain follows once the bot is in the room
-		q.schedule(e.Now())
+		q.schedule(e.Clock.Now())
 		return false, nil
 	case t.exec.QuestionEvent == "": // it may have been sent
 		if err := q.resend(ctx); err != nil {
@@ -63,7 +63,7 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 		return false, fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
-	q, now := t.Question(), e.Now()
+	q, now := t.Question(), e.Clock.Now()
 	if t.exec.QuestionEvent == "" {
 		sent, err := e.Journal.Messages.Get(ctx, q.Txn())
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
@@ -94,7 +94,7 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 // Env.Decisions.
 func (q Question) posted(ctx context.Context, event string, now time.Time) error {
 	t := q.t
-	t.exec.Deadline = t.env.In(t.env.rules().QuestionTimeout).UTC()
+	t.exec.Deadline = t.env.Clock.In(t.env.rules().QuestionTimeout).UTC()
 	if event == "" {
 		q.schedule(q.due())
 		return nil // not sent yet: Look checks again
@@ -112,7 +112,7 @@ func (q Question) posted(ctx context.Context, event string, now time.Time) error
 
 // Until says until when the question waits, in the room's time zone.
 func (q Question) Until() string {
-	now := q.t.env.Now().In(q.t.env.rules().Zone)
+	now := q.t.env.Clock.Now().In(q.t.env.rules().Zone)
 	return clockText(q.t.exec.Deadline.Truncate(time.Minute), now) + now.Format(" MST")
 }
 
@@ -211,7 +211,7 @@ func (e *Env) AskAgain(ctx context.Context) error {
 		}
 		t := e.Task(rec)
 		t.exec.Room, t.exec.QuestionEvent = e.ID, ""
-		t.exec.Deadline = e.In(e.rules().QuestionTimeout).UTC()
+		t.exec.Deadline = e.Clock.In(e.rules().QuestionTimeout).UTC()
 		q := t.Question()
 		if err := e.Journal.Tasks.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx)...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)

@@ -65,3 +65,6 @@ func Plural(n int, one, many string) string {
 	}
 	return strconv.Itoa(n) + " " + many
 }
+
+// Few writes a number within a sentence: "no run", "1 run", "2 runs".
+func Few(n int64, word string) string { return strings.ToLower(Plural(int(n), word, word+"s")) }

@@ -104,7 +104,7 @@ const dueEvery = time.Minute
 
 // WakeAt wakes the worker at a time, or earlier. The caller holds the lock.
 func (t *Turn) WakeAt(at time.Time) {
-	wait := min(at.Sub(t.Env.Now()), dueEvery)
+	wait := min(at.Sub(t.Env.Clock.Now()), dueEvery)
 	if t.due == nil {
 		t.due = time.AfterFunc(wait, t.Wake)
 	}

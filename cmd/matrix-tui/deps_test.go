@@ -24,9 +24,10 @@ var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
 	"agent/gemini":        {},
-	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/capacity", "bot/clock", "bot/command", "bot/decide", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/outbox", "bot/policy", "bot/presence", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/stop", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
+	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/budget", "bot/capacity", "bot/clock", "bot/command", "bot/decide", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/outbox", "bot/policy", "bot/presence", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/stop", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"},
 	"bot/alert":           {"bot/capacity", "bot/matrix", "bot/roster", "bot/text", "state"},
 	"bot/api":             {"bot", "state/execution"},
+	"bot/budget":          {"agent", "bot/policy", "bot/recall", "bot/text", "sandbox/gateway", "state"},
 	"bot/capacity":        {"bot/text", "sandbox", "state"},
 	"bot/command":         {"bot/matrix", "bot/text", "bot/update"},
 	"bot/clock":           {"state"},
@@ -47,7 +48,7 @@ var arrows = map[string][]string{
 	"bot/outbox":          {"bot/matrix", "bot/queue", "bot/task", "bot/text", "state"},
 	"bot/policy":          {},
 	"bot/proof":           {"bot/matrix", "bot/policy", "bot/task", "state"},
-	"bot/task":            {"agent", "agent/gemini", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/task":            {"agent", "agent/gemini", "bot/budget", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/models":          {"agent/gemini"},
 	"bot/queue":           {},
 	"bot/presence":        {"bot/matrix", "bot/queue", "sandbox/gateway", "state"},

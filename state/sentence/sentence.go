@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+
+	"github.com/rs/zerolog"
 )
 
 // Error is an error with a sentence for a person.
@@ -74,4 +76,15 @@ func Tell(err error) (text, id string) {
 	_, _ = rand.Read(random[:])
 	id = hex.EncodeToString(random[:])
 	return "Something went wrong on my side (internal error " + id + "; the operator can find it in the log).", id
+}
+
+// Log returns what people are told about an error, and logs it with its ID, if it has one.
+func Log(log zerolog.Logger, err error) string {
+	said, id := Tell(err)
+	if id == "" {
+		log.Warn().Err(err).Msg("told the room")
+	} else {
+		log.Error().Err(err).Str("error_id", id).Msg("internal error")
+	}
+	return said
 }

@@ -1,4 +1,4 @@
-package task
+package budget
 
 import (
 	"context"
@@ -14,30 +14,30 @@ import (
 // usageDays is how many days Usage shows.
 const usageDays = 7
 
-// Usage returns what the room has used of the model, for !usage.
-func (e *Env) Usage(ctx context.Context, now time.Time) (string, error) {
-	today, total, err := e.spent(ctx, now)
+// Usage returns what a room has used of the model, for !usage.
+func (b *Budget) Usage(ctx context.Context, room string, now time.Time) (string, error) {
+	today, total, err := b.spent(ctx, room, now)
 	if err != nil {
 		return "", err
 	}
-	days, err := e.Journal.Budget.Days(ctx, e.ID, usageDays)
+	days, err := b.Journal.Budget.Days(ctx, room, usageDays)
 	if err != nil {
 		return "", err
 	}
-	return usageText(today, total, days, e.TokenLimit(e.ID)), nil
+	return usageText(today, total, days, b.Limit(room)), nil
 }
 
 // UsageLine returns the same in one line, for !status.
-func (e *Env) UsageLine(ctx context.Context, now time.Time) (string, error) {
-	today, total, err := e.spent(ctx, now)
+func (b *Budget) UsageLine(ctx context.Context, room string, now time.Time) (string, error) {
+	today, total, err := b.spent(ctx, room, now)
 	return "Today (UTC): " + counted(today) + ". In total: " + counted(total) + ".", err
 }
 
-func (e *Env) spent(ctx context.Context, now time.Time) (today, total state.Spending, err error) {
-	if today, err = e.Journal.Budget.On(ctx, e.ID, now); err != nil {
+func (b *Budget) spent(ctx context.Context, room string, now time.Time) (today, total state.Spending, err error) {
+	if today, err = b.Journal.Budget.On(ctx, room, now); err != nil {
 		return today, total, err
 	}
-	total, err = e.Journal.Budget.Total(ctx, e.ID)
+	total, err = b.Journal.Budget.Total(ctx, room)
 	return today, total, err
 }
 
@@ -69,8 +69,5 @@ func tokens(s state.Spending) string {
 // counted returns all that is counted but the requests.
 func counted(s state.Spending) string {
 	return fmt.Sprintf("%s tokens in (%s cached), %s out; %s, %s, %s", text.Thousands(s.Input), text.Thousands(s.Cached), text.Thousands(s.Output),
-		few(s.Runs, "run"), few(s.Sessions, "session"), few(s.Compactions, "compaction"))
+		text.Few(s.Runs, "run"), text.Few(s.Sessions, "session"), text.Few(s.Compactions, "compaction"))
 }
-
-// few writes a number within a sentence: "no run", "1 run", "2 runs".
-func few(n int64, word string) string { return strings.ToLower(text.Plural(int(n), word, word+"s")) }
