@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/bot/decide"
 	"matrix-tui/state"
 )
 
@@ -37,7 +36,7 @@ func TestSentAgain(t *testing.T) {
 			got := d.line()
 			told, err := d.bot.Journal.Messages.Get(t.Context(), state.KeyOf(d.id, "$late")+"-a")
 			switch {
-			case err == nil && strings.Contains(told.Body, decide.CopyText):
+			case err == nil && strings.Contains(told.Body, "looks like a copy"):
 				got = append(got, "ignored")
 			case !errors.Is(err, state.ErrNotFound):
 				t.Fatalf("it says %.100s, %v", told.Body, err)

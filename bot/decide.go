@@ -73,8 +73,8 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 		r.turn.Lock()
 		defer r.turn.Unlock()
 		return r.noteTombstone(ctx, row)
-	case event.KindUnsupported:
-		return r.doUnsupported(ctx, row)
+	case event.KindUnsupported, event.KindUndecryptable:
+		return r.decider.Unreadable(ctx, row)
 	case event.KindCommand:
 		return r.doCommand(ctx, row)
 	case event.KindReaction:
@@ -91,8 +91,6 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 		return nil
 	case event.KindRedaction:
 		return r.doRedaction(ctx, row)
-	case event.KindUndecryptable:
-		return r.doUndecryptable(ctx, row)
 	case event.KindStranger:
 		return r.doStranger(ctx, row)
 	case event.KindInVain:

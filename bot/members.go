@@ -169,11 +169,3 @@ func (r *room) forget(ctx context.Context, seq int64) error {
 	}
 	return nil
 }
-
-// doUnsupported says that the bot cannot process this type of message.
-func (r *room) doUnsupported(ctx context.Context, row state.Event) error {
-	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, state.KeyOf(row.Room, row.ID)+"-u", "I can only read text and files. Please describe your task in a message.")); err != nil {
-		return err
-	}
-	return r.finish(ctx, row)
-}

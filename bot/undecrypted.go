@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/decide"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/queue"
 	"matrix-tui/state"
@@ -181,18 +180,6 @@ func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
 	}
 	m := r.answer(row, state.KindMissingKey, txn, "🔒 I cannot decrypt this message yet because the key is missing. I have requested it and will start when it arrives. If nothing happens, send the message again.")
 	return r.queue(ctx, m)
-}
-
-// doUndecryptable says that a message will never be decrypted.
-func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
-	say := "🔒 I cannot decrypt this message. Please send it again."
-	if row.Encryption == event.Copy {
-		say = "🔒 " + decide.CopyText
-	}
-	if err := r.queue(ctx, r.answer(row, state.KindUnreadable, state.KeyOf(row.Room, row.ID)+"-u", say)); err != nil {
-		return err
-	}
-	return r.finish(ctx, row)
 }
 
 // verify passes recent events of a device verification to the encryption, also those in

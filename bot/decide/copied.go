@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -18,17 +19,17 @@ const (
 	copyRows = 200
 )
 
-// CopyText is said about a copy of a message.
-const CopyText = "This message looks like a copy of one that I have already received, so I ignore it. If it is a new one, please send it again."
+const copyText = "This message looks like a copy of one that I have already received, so I ignore it. " +
+	"If it is a new one, please send it again."
 
 // isCopy reports whether a message to the bot has arrived late, behind one with the same content that its sender wrote
 // after it. A homeserver that crashes while it accepts a message may accept it again when the client retries, and deliver
 // the first one minutes later. In an encrypted room, such a copy cannot be decrypted: see [event.Copy].
-func (r *Room) isCopy(ctx context.Context, row state.Event) (bool, error) {
+func isCopy(ctx context.Context, env *task.Env, row state.Event) (bool, error) {
 	if row.At.Sub(row.Time) <= lateTime {
 		return false, nil
 	}
-	before, err := r.Env.Journal.Events.Before(ctx, r.Env.ID, row.Seq, copyRows)
+	before, err := env.Journal.Events.Before(ctx, env.ID, row.Seq, copyRows)
 	if err != nil {
 		return false, fmt.Errorf("look for a copy: %w", err)
 	}

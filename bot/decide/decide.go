@@ -37,11 +37,6 @@ type Judge interface {
 	MayBeAlone(room string) bool
 }
 
-// finish ends an event.
-func (r *Room) finish(ctx context.Context, row state.Event) error {
-	return r.Env.Journal.Events.Finish(ctx, r.Env.ID, row.ID)
-}
-
 // Object handles an event that is not done because its sender lacks a proof, or because it is a copy; then done is true.
 // What asks for nothing by itself, such as an edit, is ignored.
 func (r *Room) Object(ctx context.Context, row state.Event) (done bool, err error) {
@@ -56,7 +51,7 @@ func (r *Room) Object(ctx context.Context, row state.Event) (done bool, err erro
 		case err != nil:
 			return false, err
 		case said != "" && (row.Kind == event.KindEdit || row.Addressee != event.ToBot):
-			return true, r.finish(ctx, row)
+			return true, r.Finish(ctx, row)
 		case said != "":
 			return true, r.Out.Tell(ctx, row, said)
 		}
@@ -64,10 +59,10 @@ func (r *Room) Object(ctx context.Context, row state.Event) (done bool, err erro
 	if row.Addressee != event.ToBot || row.Kind == event.KindEdit || row.Kind == event.KindUnsupported {
 		return false, nil // it might be an answer: see writtenBefore
 	}
-	if copied, err := r.isCopy(ctx, row); err != nil || !copied {
+	if copied, err := isCopy(ctx, r.Env, row); err != nil || !copied {
 		return false, err
 	}
-	return true, r.Out.Tell(ctx, row, CopyText)
+	return true, r.Out.Tell(ctx, row, copyText)
 }
 
 // Message decides about a message that may be a task. alone says that the bot and one other person are the only members.
@@ -178,4 +173,17 @@ func taskFrom(row state.Event) (state.Task, error) {
 		rec.Text, rec.HasFile = task.WithFile(f, rec.Text), true
 	}
 	return task.New(rec, row)
+}
+
+// Unreadable says that a message cannot be processed: it is of an unknown type, or will never be decrypted.
+func (r *Room) Unreadable(ctx context.Context, row state.Event) error {
+	say := "🔒 I cannot decrypt this message. Please send it again."
+	switch {
+	case row.Kind == event.KindUnsupported:
+		say = "I can only read text and files. Please describe your task in a message."
+	case row.Encryption == event.Copy:
+		say = "🔒 " + copyText
+	}
+	told := r.Out.Answer(row, state.KindUnreadable, state.KeyOf(row.Room, row.ID)+"-u", say)
+	return r.Out.Reply(ctx, []state.Message{told}, row.ID)
 }

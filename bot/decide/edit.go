@@ -112,7 +112,7 @@ func (e edit) apply(ctx context.Context) error {
 	case mentions:
 		return e.enqueue(ctx)
 	}
-	return e.finish(ctx, e.row)
+	return e.Finish(ctx, e.row)
 }
 
 // ofTask applies the edit of a message that has asked for a task. The caller holds the lock.
@@ -134,7 +134,7 @@ func (e edit) ofTask(ctx context.Context, rec state.Task) error {
 	case rec.State != state.TaskDone && rec.State != state.TaskAnswered:
 		return e.Out.Tell(ctx, e.row, "I already work on what you wrote first. To change it, send `!steer` and what is different now.")
 	}
-	return e.finish(ctx, e.row)
+	return e.Finish(ctx, e.row)
 }
 
 // rewrite replaces the text of a task that has not started and leaves its file alone. The caller holds the lock.
@@ -150,7 +150,7 @@ func (e edit) rewrite(ctx context.Context, rec state.Task) error {
 		}
 	}
 	if words == "" {
-		return e.finish(ctx, e.row)
+		return e.Finish(ctx, e.row)
 	}
 	rec.Text, rec.Edited = task.Rewritten(rec, words), true
 	return e.note(ctx, rec)
@@ -161,7 +161,7 @@ func (e edit) ofPart(ctx context.Context, rec state.Task, part int) error {
 	said := &rec.Said[part]
 	words := strings.TrimSpace(e.words)
 	if words == "" && !said.File {
-		return e.finish(ctx, e.row)
+		return e.Finish(ctx, e.row)
 	}
 	said.Text, said.Edited = words, true
 	return e.note(ctx, rec)
@@ -172,7 +172,7 @@ func (e edit) note(ctx context.Context, rec state.Task) error {
 	if err := e.Env.Note(ctx, rec); err != nil {
 		return err
 	}
-	return e.finish(ctx, e.row)
+	return e.Finish(ctx, e.row)
 }
 
 // ofAnswer replaces the newest answer of a task. The caller holds the lock.
@@ -199,7 +199,7 @@ func (e edit) ofAnswer(ctx context.Context, t *task.Task) error {
 	if err := e.unquote(ctx, e.target); err != nil { // the question shows the first answer
 		return err
 	}
-	return e.finish(ctx, e.row)
+	return e.Finish(ctx, e.row)
 }
 
 // enqueue makes a message a task that mentions the bot since it was edited. The caller holds the lock.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/policy"
-	"matrix-tui/bot/turn"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -25,7 +24,7 @@ func (r *Room) factsOf(ctx context.Context, row state.Event, alone bool) (f fact
 	}
 	f.mention = r.Env.Policy.Room(r.Env.ID).Reply.In(alone) != policy.All
 	if about := m.RelatesTo.ReplyTo(); about != "" {
-		if f.reply, err = r.about(ctx, about); err != nil {
+		if f.reply, err = r.About(ctx, about); err != nil {
 			return f, err
 		}
 		if f.reply.Told.Kind == state.KindReply {
@@ -33,7 +32,7 @@ func (r *Room) factsOf(ctx context.Context, row state.Event, alone bool) (f fact
 		}
 	}
 	if root := m.RelatesTo.Thread(); root != "" && f.reply == nil {
-		if f.root, err = r.about(ctx, root); err != nil {
+		if f.root, err = r.About(ctx, root); err != nil {
 			return f, err
 		}
 	}
@@ -46,11 +45,6 @@ func (r *Room) factsOf(ctx context.Context, row state.Event, alone bool) (f fact
 	}
 	f.open, err = r.askedBefore(ctx, row)
 	return f, err
-}
-
-func (r *Room) about(ctx context.Context, id string) (*turn.About, error) {
-	about, err := r.About(ctx, id)
-	return &about, err
 }
 
 // askedBefore returns the waiting tasks whose question is before a message in the room's timeline. A message that was

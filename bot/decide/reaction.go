@@ -26,7 +26,7 @@ func (r *Room) Reaction(ctx context.Context, row state.Event) error {
 	rec, key := about.Task, strings.TrimRight(react.Key, "\uFE0F")
 	switch {
 	case rec == nil:
-		return r.finish(ctx, row)
+		return r.Finish(ctx, row)
 	case key == stop.Key:
 		return r.One(ctx, rec.Key, row)
 	case !about.Asks():
@@ -44,20 +44,20 @@ func (r *Room) Reaction(ctx context.Context, row state.Event) error {
 			return r.tooLate(ctx, row, *rec, v)
 		}
 	}
-	return r.finish(ctx, row)
+	return r.Finish(ctx, row)
 }
 
 // undo takes back what a task has noted, if a reaction on its result asks for that.
 func (r *Room) undo(ctx context.Context, row state.Event, key string, told state.Message) error {
 	if told.Kind != state.KindFinal || !slices.Contains(undoKeys, key) {
-		return r.finish(ctx, row)
+		return r.Finish(ctx, row)
 	}
 	gone, err := r.Env.Recall.Undo(ctx, told.Task)
 	if err != nil {
 		return fmt.Errorf("take back notes: %w", err)
 	}
 	if len(gone) == 0 {
-		return r.finish(ctx, row)
+		return r.Finish(ctx, row)
 	}
 	return r.Out.Tell(ctx, row, "I no longer remember what that task "+recall.NotedLine(gone)+".")
 }

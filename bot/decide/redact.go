@@ -26,7 +26,7 @@ func (r *Room) Withdraw(ctx context.Context, row state.Event) (words bool, err e
 	}
 	one, err := r.Env.Journal.Events.Get(ctx, r.Env.ID, target)
 	if err == nil && one.Status == state.Pending && one.Undecrypted() { // not a task yet: the message's key is missing
-		err = r.finish(ctx, one)
+		err = r.Finish(ctx, one)
 	}
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return false, err

@@ -57,9 +57,9 @@ func (f facts) route(row state.Event) route {
 	}
 	switch {
 	case f.reply != nil:
-		return routeTo(*f.reply)
+		return routeTo(f.reply)
 	case f.root != nil:
-		if to := routeTo(*f.root); to.verdict == isAnswer {
+		if to := routeTo(f.root); to.verdict == isAnswer {
 			return to
 		}
 		return route{} // once the question is answered, its thread is like any other
@@ -86,7 +86,7 @@ func (f facts) route(row state.Event) route {
 }
 
 // routeTo decides about a message that replies to an event or is in its thread.
-func routeTo(about turn.About) route {
+func routeTo(about *turn.About) route {
 	rec := about.Task
 	switch {
 	case rec == nil:

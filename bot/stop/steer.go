@@ -35,7 +35,7 @@ func (o Orders) Steer(ctx context.Context, row state.Event, text string) error {
 func (o Orders) Add(ctx context.Context, rec state.Task, row state.Event, said state.Said) error {
 	for _, one := range rec.Said {
 		if one.Event == row.ID { // stored before a restart
-			return o.Env.Journal.Events.Finish(ctx, o.Env.ID, row.ID)
+			return o.Finish(ctx, row)
 		}
 	}
 	if len(rec.Said) >= MaxSaid {
@@ -48,5 +48,5 @@ func (o Orders) Add(ctx context.Context, rec state.Task, row state.Event, said s
 		return err
 	}
 	o.Signal(rec.Key, "↪️ adding a message from "+o.Env.NameOf(said.By))
-	return o.Env.Journal.Events.Finish(ctx, o.Env.ID, row.ID)
+	return o.Finish(ctx, row)
 }

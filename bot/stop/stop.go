@@ -141,7 +141,7 @@ func (o Orders) one(ctx context.Context, key string, order state.Event) error {
 	if err := o.interrupt(ctx, rec, order); err != nil {
 		return err
 	}
-	return o.Env.Journal.Events.Finish(ctx, o.Env.ID, order.ID)
+	return o.Finish(ctx, order)
 }
 
 // cancel ends an idle task and finishes the events in closes. The caller holds the lock.

@@ -78,8 +78,9 @@ type About struct {
 }
 
 // About returns what an event is about.
-func (t *Turn) About(ctx context.Context, event string) (a About, err error) {
+func (t *Turn) About(ctx context.Context, event string) (a *About, err error) {
 	var rec state.Task
+	a = &About{}
 	a.Told, err = t.Env.Journal.Messages.Of(ctx, t.Env.ID, event)
 	switch {
 	case err == nil && a.Told.Task == "":
@@ -102,7 +103,7 @@ func (t *Turn) About(ctx context.Context, event string) (a About, err error) {
 }
 
 // Asks reports whether the event is a question, a part of one or a reminder.
-func (a About) Asks() bool {
+func (a *About) Asks() bool {
 	return a.Told.Kind == state.KindQuestion || a.Told.Kind == state.KindQuestionPart || a.Told.Kind == state.KindReminder
 }
 

@@ -33,6 +33,11 @@ type Turn struct {
 // Wake makes the worker look for work.
 func (t *Turn) Wake() { t.Worker.Wake() }
 
+// Finish ends an event of the room.
+func (t *Turn) Finish(ctx context.Context, row state.Event) error {
+	return t.Env.Journal.Events.Finish(ctx, t.Env.ID, row.ID)
+}
+
 // Claim makes w the current task.
 func (t *Turn) Claim(w *task.Work) {
 	t.mu.Lock()
