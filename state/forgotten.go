@@ -51,32 +51,21 @@ func (j *Memory) MarkUntidy(ctx context.Context, room string) error {
 	return j.failed("note what is to be removed", j.inTx(ctx, func(tx *sql.Tx) error { return markUntidy(ctx, tx, room) }))
 }
 
-// KeepHashes is KeepForgotten for texts of which only the hashes are known.
-func (j *Memory) KeepHashes(ctx context.Context, room string, hashes ...string) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error { return keepHashes(ctx, tx, room, hashes) })
-	return j.failed("keep what was forgotten", err)
-}
-
 func forget(ctx context.Context, tx *sql.Tx, room string, texts ...string) error {
-	var hashes []string
+	kept := 0
 	for _, text := range texts {
-		if Plain(text) != "" {
-			hashes = append(hashes, hashOf(text))
+		if Plain(text) == "" {
+			continue
 		}
-	}
-	return keepHashes(ctx, tx, room, hashes)
-}
-
-func keepHashes(ctx context.Context, tx *sql.Tx, room string, hashes []string) error {
-	for _, hash := range hashes {
+		kept++
 		_, err := tx.ExecContext(ctx, "INSERT INTO forgotten (room, hash, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			room, hash, time.Now().UnixNano())
+			room, hashOf(text), time.Now().UnixNano())
 		if err != nil {
 			return err
 		}
 	}
 	_, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE seq IN (SELECT seq FROM forgotten WHERE room = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)", room, maxForgotten)
-	if err != nil || len(hashes) == 0 {
+	if err != nil || kept == 0 {
 		return err
 	}
 	return markStale(ctx, tx)

@@ -125,10 +125,9 @@ func (m *Memory) Import(ctx context.Context, room, origin string, r io.Reader) (
 
 // Rebuild builds the index of a room again from the record.
 func (m *Memory) Rebuild(ctx context.Context, room string) error {
-	if err := memory.Remove(m.dir, room); err != nil {
+	if err := m.Doubt(ctx, room); err != nil {
 		return err
 	}
-	m.room(room).set(false)
 	return m.with(ctx, room, func(*memory.Index) error { return nil })
 }
 

@@ -31,18 +31,17 @@ type embedder struct {
 	// Fetching for searches has its own breaker: it has to be fast.
 	asks, batches breaker
 
-	wake     chan struct{}
-	mu       sync.Mutex
-	waiting  []string             // rooms
-	expected map[string]*expected // by room
-	allowed  func(ctx context.Context, room string) error
-	spend    func(room string, tokens int64)
+	wake    chan struct{}
+	mu      sync.Mutex
+	waiting []string // rooms
+	allowed func(ctx context.Context, room string) error
+	spend   func(room string, tokens int64)
 }
 
 // Embeddings makes searches use the vectors of a model. Call it before anything else. [Memory.Embed] fetches those of
 // what rooms know.
 func (m *Memory) Embeddings(model string, fetch Embedder) {
-	m.embedder = &embedder{model: model, fetch: fetch, wake: make(chan struct{}, 1), expected: map[string]*expected{}}
+	m.embedder = &embedder{model: model, fetch: fetch, wake: make(chan struct{}, 1)}
 }
 
 // Account sets who is asked before each request for embeddings whether the room may make it, and who is told how many
@@ -63,20 +62,6 @@ func (m *Memory) Vector(ctx context.Context, wait time.Duration, room, text stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	one := m.embedder.take(room, text)
-	if one == nil {
-		return m.ask(ctx, room, text)
-	}
-	select {
-	case <-one.done:
-		return one.vector
-	case <-ctx.Done():
-		return memory.Vector{}
-	}
-}
-
-// ask fetches the vector of a query.
-func (m *Memory) ask(ctx context.Context, room, text string) memory.Vector {
 	e := m.embedder
 	vectors, err := m.fetch(ctx, &e.asks, room, true, clean.Clip(m.filter.Clean(clean.Clip(text, 4*maxAsked)), maxAsked))
 	if err != nil {
@@ -206,9 +191,7 @@ func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err er
 	}
 	var of []memory.Unembedded
 	err = m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) (err error) {
-		if of, err = x.Unembedded(ctx, e.model, batchSize); err == nil && len(of) == 0 {
-			err = x.DropUnused(ctx)
-		}
+		of, err = x.Unembedded(ctx, e.model, batchSize)
 		return err
 	})
 	if err != nil || len(of) == 0 {

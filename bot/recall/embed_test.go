@@ -184,34 +184,6 @@ func TestSlowEmbeddingsDelayNothing(t *testing.T) {
 	}
 }
 
-func TestExpectedSearches(t *testing.T) {
-	m, e, _ := newEmbeddings(t)
-	if m.Expect("!r", "x") != nil {
-		t.Error("a room without memory expects something")
-	}
-	learn(t, m, task(1, 0, "my car is red", "Noted."))
-	embedNow(t, m)
-	const question = "which colour has the automobile?"
-	fetch := m.Expect("!r", question)
-	fetch(t.Context())
-	e.err = errors.New("down")
-	if k := m.Find(t.Context(), "!r", "alice", "", question); len(k.Retrieved) == 0 || len(e.asked) != 1 {
-		t.Errorf("retrieved %q after %d requests", k.Retrieved, len(e.asked))
-	}
-	m.Expect("!r", "something else") // never fetched
-	if m.Find(t.Context(), "!r", "alice", "", question); len(e.asked) != 2 {
-		t.Errorf("another text took %d requests, want its own", len(e.asked)-1)
-	}
-	if len(m.embedder.expected) > 0 {
-		t.Error("a text is still expected")
-	}
-	m.Expect("!r", question) // does not come
-	begin := time.Now()
-	if v := m.Vector(t.Context(), askTime, "!r", question); v.Values != nil || time.Since(begin) > 3*askTime {
-		t.Errorf("it waited for %v", time.Since(begin))
-	}
-}
-
 func TestLimitStopsEmbeddings(t *testing.T) {
 	m, e, _ := newEmbeddings(t)
 	m.Account(func(context.Context, string) error { return errors.New("spent") }, nil)

@@ -1,13 +1,15 @@
 package recall
 
 import (
+	"archive/tar"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +32,6 @@ const (
 // Container is what Sync needs of a room's container.
 type Container interface {
 	Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error)
-	ReadFile(ctx context.Context, path string, max int64) ([]byte, error)
 	WriteFile(ctx context.Context, path string, data []byte) error
 }
 
@@ -38,24 +39,23 @@ type Container interface {
 type exchange struct {
 	*Memory
 	id        string
-	container Container
-	notes     map[string][]state.Note // by file
+	notes     map[string][]state.Note // by file, the oldest first
 	forgotten state.Forgotten
 	scrub     *state.Scrub // of lines, or nil
+	removed   int          // lines
 
-	docs          []memory.Document // for the index, of files that are not made of notes
 	added, gone   []state.Note
 	shown, hidden []string // notes that their files have now, or no longer
 	full          bool
 }
 
 // Sync brings the memory files in a room's container and the record in line. Notes are written to their files, and what was
-// forgotten is removed from them. What people or the agent have added to them becomes notes, and notes whose lines they have
-// removed are forgotten. Other files of notes are indexed. scrub also changes lines, if it is not nil. Call Sync while no
-// task runs in the container.
-func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub *state.Scrub) error {
+// forgotten is removed from them: Sync returns how many lines. What people or the agent have added to them becomes notes, and
+// notes whose lines they have removed are forgotten. scrub also removes lines, if it is not nil. Call Sync while no task runs
+// in the container.
+func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub *state.Scrub) (removed int, err error) {
 	if m == nil {
-		return nil
+		return 0, nil
 	}
 	defer m.embedSoon(id)
 	ctx, cancel := context.WithTimeout(ctx, filesTime)
@@ -63,115 +63,69 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub
 	r := m.room(id)
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
-	e := exchange{Memory: m, id: id, container: container, scrub: scrub, notes: map[string][]state.Note{}}
+	e := exchange{Memory: m, id: id, scrub: scrub, notes: map[string][]state.Note{}}
 	notes, err := m.journal.Memory.Notes(ctx, id)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for _, n := range slices.Backward(notes) { // the oldest first
+	for _, n := range slices.Backward(notes) {
 		e.notes[n.File] = append(e.notes[n.File], n)
 	}
 	if e.forgotten, err = m.journal.Memory.Forgotten(ctx, id); err != nil {
-		return err
+		return 0, err
 	}
-	found, err := e.list(ctx)
+	files, err := readFiles(ctx, container)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	r.mu.Lock()
-	seen := r.files
-	r.mu.Unlock()
-	if err := e.each(ctx, found, seen); err != nil {
-		return err
+	for name, now := range e.merged(files) {
+		if now == files[name] {
+			continue
+		}
+		if err := container.WriteFile(ctx, workspace.Dir+"/"+name, []byte(now)); err != nil {
+			return e.removed, fmt.Errorf("write memory file: %w", err)
+		}
 	}
 	if err := e.apply(ctx); err != nil {
-		return err
+		return e.removed, err
 	}
-	r.mu.Lock()
-	r.files = found
-	r.mu.Unlock()
-	return e.rotate(ctx, found)
+	return e.removed, rotate(ctx, container, files)
 }
 
-// each brings every file in line that somebody has changed or that lacks a note.
-func (e *exchange) each(ctx context.Context, found, seen map[string]stamp) error {
-	names := slices.Collect(maps.Keys(found))
+// merged returns the files as they are to be, and finds out what has changed in them.
+func (e *exchange) merged(files map[string]string) map[string]string {
+	out := map[string]string{mainFile: ""}
 	var prior []state.Note
 	for name, notes := range e.notes {
 		lacks := slices.DeleteFunc(slices.Clone(notes), func(n state.Note) bool { return n.Written })
-		if _, there := found[name]; !there && (len(lacks) > 0 || name == mainFile) {
-			names = append(names, name)
-		}
-		if len(lacks) > 0 {
-			delete(seen, name)
-		}
-		if name != mainFile {
+		if dayOf(name) != "" && len(lacks) > 0 {
+			out[name] = ""
 			prior = append(prior, lacks...)
 		}
 	}
-	if prior = slices.DeleteFunc(prior, func(n state.Note) bool { return n.Salience < didSomething }); len(prior) > 0 {
-		delete(seen, contextFile)
-		if _, there := found[contextFile]; !there {
-			names = append(names, contextFile)
+	slices.SortStableFunc(prior, func(a, b state.Note) int { return a.Time.Compare(b.Time) })
+	prior = slices.DeleteFunc(prior, func(n state.Note) bool { return n.Salience < didSomething })
+	maps.Copy(out, files)
+	for name, text := range out {
+		switch text = e.strip(name, text); {
+		case dayOf(name) != "", name == mainFile:
+			out[name] = e.merge(name, text)
+		default:
+			out[name] = text
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { // context.md last: the logs may have new tasks
-		return cmp.Compare(strings.Replace(a, contextFile, "~", 1), strings.Replace(b, contextFile, "~", 1))
-	})
-	for _, name := range names {
-		if was, known := seen[name]; known && e.scrub == nil && len(e.forgotten) == was.forgotten && was.same(found[name]) {
-			continue
-		}
-		text, err := e.read(ctx, name)
-		if err != nil {
-			if ctx.Err() != nil {
-				return fmt.Errorf("read memory file: %w", ctx.Err())
-			}
-			e.log.Warn().Err(err).Str("room", e.id).Msg("cannot read a memory file")
-			continue
-		}
-		out := e.strip(name, text)
-		switch {
-		case name == mainFile || dayOf(name) != "":
-			out = e.merge(name, out)
-		case name == contextFile:
-			out = addPrior(withoutPrior(out, e.remaining()), prior)
-		}
-		if source, _ := memory.SourceOf(name); name != mainFile && dayOf(name) == "" {
-			e.docs = append(e.docs, e.document(source, name, out))
-		}
-		if out != text {
-			if err := e.container.WriteFile(ctx, workspace.Dir+"/"+name, []byte(out)); err != nil {
-				return fmt.Errorf("write memory file: %w", err)
-			}
-			delete(found, name) // it is read once more next time
-		}
+	if _, there := out[contextFile]; there || len(prior) > 0 { // last: the logs may have new tasks
+		out[contextFile] = addPrior(withoutPrior(out[contextFile], e.remaining()), prior)
 	}
-	return nil
-}
-
-// read reads a file; one that is missing is empty. It returns an error for one that is too large.
-func (e *exchange) read(ctx context.Context, name string) (string, error) {
-	data, err := e.container.ReadFile(ctx, workspace.Dir+"/"+name, maxFile+1)
-	if errors.Is(err, sandbox.ErrNotFound) {
-		return "", nil
-	}
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s has more than %d bytes", name, maxFile)
-	}
-	return string(data), err
+	return out
 }
 
 // apply stores what the files have changed. It may be repeated: a note is gone after what it says.
 func (e *exchange) apply(ctx context.Context) error {
-	alive := e.alive()
-	for _, n := range e.gone {
-		if err := e.forgetNote(ctx, n, alive); err != nil {
+	if len(e.gone) > 0 {
+		if err := e.forget(ctx); err != nil {
 			return err
 		}
-	}
-	if err := e.journal.Memory.RemoveNotes(ctx, e.gone...); err != nil {
-		return err
 	}
 	added, err := e.journal.Memory.AddNotes(ctx, e.added...)
 	if err != nil {
@@ -180,12 +134,10 @@ func (e *exchange) apply(ctx context.Context) error {
 	if err := errors.Join(e.journal.Memory.SetWritten(ctx, e.id, true, e.shown...), e.journal.Memory.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
 		return err
 	}
-	docs := append(e.docs, documents(added)...)
-	for _, doc := range documents(e.gone) {
-		doc.Entries = nil
-		docs = append(docs, doc)
+	if len(added) == 0 {
+		return nil
 	}
-	return e.use(ctx, e.id, filesTime, func(ctx context.Context, x *memory.Index) error { return e.put(ctx, x, docs...) })
+	return e.with(ctx, e.id, func(x *memory.Index) error { return e.put(ctx, x, documents(added)...) })
 }
 
 // remaining returns the notes that stay or that have come.
@@ -196,105 +148,83 @@ func (e *exchange) remaining() []state.Note {
 	})
 }
 
-// alive reports whether a note that stays or that has come still has a text, as when somebody has added to a line.
-func (e *exchange) alive() func(text string) bool {
-	var all []string
+// forget removes the notes that are gone, and what they say from the history, which the next session is given, and the record,
+// unless it lives on in another note, as when somebody has added to a line.
+func (e *exchange) forget(ctx context.Context) error {
+	alive := ""
 	for _, n := range e.remaining() {
 		if n.Kind != state.Episodic { // a log only tells when it was said
-			all = append(all, state.Plain(n.Text), state.Plain(n.Quote))
+			alive += state.Plain(n.Text) + "\n" + state.Plain(n.Quote) + "\n"
 		}
 	}
-	return func(text string) bool {
-		text = state.Plain(text)
-		return slices.ContainsFunc(all, func(one string) bool { return strings.Contains(one, text) })
+	var texts []string
+	for _, n := range e.gone {
+		for _, text := range quoted(n) {
+			if !strings.Contains(alive, state.Plain(text)) {
+				texts = append(texts, text)
+			}
+		}
 	}
-}
-
-// forgetNote removes what a note says from the history, which the next session is given, the index and the record, unless it
-// lives on in another note.
-func (e *exchange) forgetNote(ctx context.Context, n state.Note, alive func(string) bool) error {
-	texts := []string{n.Text}
-	if len(n.Quote) >= leastHashed {
-		texts = append(texts, n.Quote)
-	}
-	if texts = slices.DeleteFunc(texts, alive); len(texts) == 0 {
-		return nil
-	}
+	scrub := state.Replacing(state.Deleted, texts...)
 	if err := e.journal.Memory.KeepForgotten(ctx, e.id, texts...); err != nil {
 		return err
 	}
-	scrub := state.Replacing(state.Deleted, texts...)
-	if _, err := e.Memory.store.Conversations.Scrub(ctx, e.id, scrub); err != nil {
+	if _, err := e.store.Conversations.Scrub(ctx, e.id, scrub); err != nil {
 		return err
 	}
-	if _, err := e.Forget(ctx, e.id, nil, texts); err != nil {
+	if _, err := e.journal.Removal.Scrub(ctx, e.id, e.id, scrub); err != nil {
 		return err
 	}
-	_, err := e.journal.Removal.Scrub(ctx, e.id, e.id, scrub)
-	return err
+	return errors.Join(e.journal.Memory.RemoveNotes(ctx, e.gone...), e.Doubt(ctx, e.id))
 }
 
-// document is a file for the index.
-func (e *exchange) document(source memory.Source, name, text string) memory.Document {
-	if name == contextFile {
-		text = withoutPrior(text, nil) // the index has the tasks
+// pack prints the memory files, the newest logs first. It follows no link, and refuses to read a file that is too large.
+const pack = `cd ` + workspace.Dir + ` || exit 1
+big=$(find MEMORY.md context.md status.md -maxdepth 0 -size +1024k 2>/dev/null); [ -z "$big" ] || exit 9
+{ find MEMORY.md context.md status.md -maxdepth 0 -type f -print0
+find memory -maxdepth 1 -type f -name '[0-9]*-*.md' -size -1025k -print0 | sort -rz; } 2>/dev/null | tar -cf - --null -T - 2>/dev/null`
+
+// maxPacked bounds what is read, in bytes. Older logs are not looked at.
+const maxPacked = 8 << 20
+
+// readFiles returns the files that are there, by name.
+func readFiles(ctx context.Context, container Container) (map[string]string, error) {
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", pack}, MaxOutput: maxPacked})
+	if err == nil && res.Code == 9 {
+		err = fmt.Errorf("one has more than %d bytes", maxFile)
 	}
-	doc := memory.Markdown(source, name, text)
-	for i, entry := range doc.Entries {
-		doc.Entries[i].Speaker, doc.Entries[i].Text = e.filter.keep(entry.Speaker), e.filter.keep(entry.Text)
-	}
-	return doc
-}
-
-// list prints size, time and name of the memory files. It follows no link and opens nothing.
-const list = `cd ` + workspace.Dir + ` && find MEMORY.md context.md status.md memory -maxdepth 1 -type f -name '*.md' -printf '%s %T@ %p\n' 2>/dev/null | head -n 2000`
-
-// stamp changes with a file, and with what it must not have.
-type stamp struct {
-	size      int64
-	at        string // when it was changed
-	forgotten int
-}
-
-func (s stamp) same(other stamp) bool { return s.size == other.size && s.at == other.at }
-
-// list returns the files that are there, by name.
-func (e *exchange) list(ctx context.Context) (map[string]stamp, error) {
-	res, err := e.container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", list}, MaxOutput: 256 << 10})
 	if err != nil {
-		return nil, fmt.Errorf("list memory files: %w", err)
+		return nil, fmt.Errorf("read memory files: %w", err)
 	}
-	found := map[string]stamp{}
-	for line := range strings.Lines(string(res.Stdout)) {
-		digits, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		at, name, _ := strings.Cut(rest, " ")
-		size, err := strconv.ParseInt(digits, 10, 64)
-		if _, ok := memory.SourceOf(name); ok && err == nil {
-			found[name] = stamp{size, at, len(e.forgotten)}
+	files := map[string]string{}
+	for in := tar.NewReader(bytes.NewReader(res.Stdout)); ; {
+		head, err := in.Next()
+		if err != nil { // also that it was cut
+			return files, nil
+		}
+		if name := head.Name; name == mainFile || name == contextFile || name == statusFile || dayOf(name) != "" {
+			data, err := io.ReadAll(in)
+			if err != nil {
+				return files, nil
+			}
+			files[name] = string(data)
 		}
 	}
-	return found, nil
 }
 
 // rotate removes the oldest daily logs when they take too much.
-func (e *exchange) rotate(ctx context.Context, found map[string]stamp) error {
-	var logs []string
-	for name := range found {
-		if dayOf(name) != "" {
-			logs = append(logs, name)
-		}
-	}
-	slices.Sort(logs)
-	slices.Reverse(logs)
-	total, rm := int64(0), []string{"rm", "-f", "--"}
+func rotate(ctx context.Context, container Container, files map[string]string) error {
+	logs := slices.DeleteFunc(slices.Collect(maps.Keys(files)), func(name string) bool { return dayOf(name) == "" })
+	slices.SortFunc(logs, func(a, b string) int { return cmp.Compare(b, a) })
+	total, rm := 0, []string{"rm", "-f", "--"}
 	for i, name := range logs {
-		if total += found[name].size; i > 0 && (i >= maxLogs || total > maxLogBytes) {
+		if total += len(files[name]); i > 0 && (i >= maxLogs || total > maxLogBytes) {
 			rm = append(rm, workspace.Dir+"/"+name)
 		}
 	}
 	if len(rm) == 3 {
 		return nil
 	}
-	_, err := e.container.Exec(ctx, sandbox.Cmd{Argv: rm})
+	_, err := container.Exec(ctx, sandbox.Cmd{Argv: rm})
 	return err
 }

@@ -32,14 +32,6 @@ func (f folder) Exec(ctx context.Context, cmd sandbox.Cmd) (res sandbox.Result, 
 	return res, err
 }
 
-func (f folder) ReadFile(_ context.Context, name string, most int64) ([]byte, error) {
-	data, err := os.ReadFile(f.path(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = sandbox.ErrNotFound
-	}
-	return data[:min(int64(len(data)), most)], err
-}
-
 func (f folder) WriteFile(_ context.Context, name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(f.path(name)), 0o700); err != nil {
 		return err
@@ -58,7 +50,7 @@ func newDen(t *testing.T) den { return den{newMemory(t), folder{t.TempDir()}, t}
 
 func (d den) sync(scrub *state.Scrub) {
 	d.t.Helper()
-	if err := d.Sync(d.t.Context(), "!r", d.folder, scrub); err != nil {
+	if _, err := d.Sync(d.t.Context(), "!r", d.folder, scrub); err != nil {
 		d.t.Fatal(err)
 	}
 }

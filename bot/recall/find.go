@@ -30,7 +30,7 @@ type Known struct {
 	Commands, Preferences, Answers, Retrieved []string
 
 	ids   []string
-	given map[string]bool // what the session has
+	given func(id string) bool // whether the session has it
 }
 
 // Find returns what a room knows about what a person says: a task, with what it quotes. What the session was given before
@@ -43,6 +43,7 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 	stopping := ctx
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
+	k.given = func(id string) bool { return m.room(room).has(session, id) }
 	if !m.knows(room) { // its first task
 		m.addOthers(ctx, &k, room, text, memory.Vector{}, others)
 		return k
@@ -52,7 +53,7 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 	err := m.with(ctx, room, func(x *memory.Index) error {
 		notes, err := m.journal.Memory.Notes(ctx, room, state.Semantic, state.Procedural, state.Reflective)
 		if err == nil {
-			k, err = find(ctx, x, notes, by, session, text, vector)
+			err = k.find(ctx, x, notes, by, text, vector)
 		}
 		return err
 	})
@@ -65,28 +66,19 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 }
 
 // Gave records that a session was given what Find returned.
-func (m *Memory) Gave(ctx context.Context, room, session string, k Known) {
-	if m == nil || len(k.ids) == 0 {
-		return
-	}
-	err := m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error { return x.Give(ctx, session, k.ids) })
-	if err != nil && ctx.Err() == nil {
-		m.log.Warn().Err(err).Str("room", room).Msg("cannot note what a session was given")
+func (m *Memory) Gave(room, session string, k Known) {
+	if m != nil && len(k.ids) > 0 {
+		m.room(room).give(session, k.ids...)
 	}
 }
 
 // find finds what fits. Notes of one person count for that person only.
-func find(ctx context.Context, x *memory.Index, notes []state.Note, by, session, text string, vector memory.Vector) (k Known, err error) {
-	given, err := x.Given(ctx, session)
-	if err != nil {
-		return k, err
-	}
-	k.given = given
+func (k *Known) find(ctx context.Context, x *memory.Index, notes []state.Note, by, text string, vector memory.Vector) error {
 	var seen []string
 	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
 		for _, hit := range hits {
 			twice := func(text string) bool { return strings.Contains(hit.Text, text) }
-			if len(out) == most || given[hit.ID] || given[hit.Path] || slices.ContainsFunc(seen, twice) || Instructs(hit.Text) {
+			if len(out) == most || k.given(hit.ID) || k.given(hit.Path) || slices.ContainsFunc(seen, twice) || Instructs(hit.Text) {
 				continue
 			}
 			seen = append(seen, hit.Text)
@@ -101,7 +93,7 @@ func find(ctx context.Context, x *memory.Index, notes []state.Note, by, session,
 
 	hits, err := search(mostPreferences, leastScore, memory.SourceNote)
 	if err != nil {
-		return k, err
+		return err
 	}
 	for _, n := range notes {
 		if n.Scope == "" || n.Scope == by {
@@ -110,19 +102,19 @@ func find(ctx context.Context, x *memory.Index, notes []state.Note, by, session,
 	}
 	k.Preferences = take(hits, mostPreferences, oneLine)
 	if hits, err = search(mostAnswers, 0, memory.SourceAnswer); err != nil {
-		return k, err
+		return err
 	}
 	k.Answers = take(newestAnswers(hits), mostAnswers, oneLine)
 	if hits, err = search(mostCommands, leastScore, memory.SourceExecution); err != nil {
-		return k, err
+		return err
 	}
 	k.Commands = take(hits, mostCommands, oneLine)
-	hits, err = search(mostRetrieved, leastScore, memory.SourceMemory, memory.SourceContext, memory.SourceLog, memory.SourceImport, memory.SourceTranscript)
+	hits, err = search(mostRetrieved, leastScore, memory.SourceLog, memory.SourceImport, memory.SourceTranscript)
 	if err != nil {
-		return k, err
+		return err
 	}
 	k.Retrieved = take(hits, mostRetrieved, placed)
-	return k, nil
+	return nil
 }
 
 // newestAnswers leaves out answers to a question that was answered again later.

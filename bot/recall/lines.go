@@ -9,13 +9,13 @@ import (
 
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
-	"matrix-tui/state/memory"
 	"matrix-tui/workspace"
 )
 
 // contextFile has the newest tasks only: the daily logs have all of them.
 const (
 	contextFile = "context.md"
+	statusFile  = "status.md"
 	maxPrior    = 30
 )
 
@@ -45,43 +45,32 @@ func dayOf(name string) string {
 	return found[1]
 }
 
-// strip removes the lines that were forgotten, and scrubs the others.
+// strip removes the lines that were forgotten, or that the scrub hits. In status.md, a task takes its outcome along.
 func (e *exchange) strip(name, content string) string {
-	source, _ := memory.SourceOf(name)
-	drop := map[int]bool{}
-	for _, entry := range memory.Markdown(source, name, content).Entries {
-		gone := e.forgotten.Has(entry.Text) || e.forgotten.Has(item(entry.Text))
-		if source == memory.SourceStatus {
-			gone = gone || e.forgotten.Has(statusTask(entry.Text))
-		}
-		for n := entry.From; n <= entry.To && gone; n++ {
-			drop[n] = true
-		}
-	}
 	var out strings.Builder
-	n := 0
+	gone := false // the task of an entry
 	for line := range strings.Lines(content) {
-		n++
-		_, hit := "", false
-		if e.scrub != nil {
+		found := taskEntry.FindStringSubmatch(line)
+		switch {
+		case name != statusFile || strings.TrimSpace(line) == "":
+			gone = false
+		case found != nil:
+			gone = e.forgotten.Has(found[1])
+		}
+		hit := gone || e.forgotten.Has(item(line))
+		if e.scrub != nil && !hit {
 			_, hit = e.scrub.Text(line)
 		}
-		if !drop[n] && !hit && !e.forgotten.Has(item(line)) {
-			out.WriteString(line)
+		if hit {
+			e.removed++
+			continue
 		}
+		out.WriteString(line)
 	}
 	return out.String()
 }
 
 var taskEntry = compiled(`^\[[^\]\n]*\] Task: ([^\n]*)`)
-
-// statusTask returns the task that an entry of status.md is about, or "".
-func statusTask(entry string) string {
-	if found := taskEntry.FindStringSubmatch(entry); found != nil {
-		return found[1]
-	}
-	return ""
-}
 
 // maxLost is how many lines a file may lose at once, or half of them, before that counts as a rewrite of the file.
 const maxLost = 3

@@ -134,7 +134,7 @@ func TestRefillWithoutSecrets(t *testing.T) {
 		{Kind: state.KindUser, Event: "$2", Text: "correct horse battery"},
 		{Kind: state.KindAssistant, Text: "Logged in with correct horse battery."},
 		{Kind: state.KindUser, Event: "$3", Text: "thanks a lot"},
-	}, func(state.Line) bool { return true })
+	})
 	if len(docs) != 1 || len(docs[0].Entries) != 4 {
 		t.Fatalf("documents %+v", docs)
 	}

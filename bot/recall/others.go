@@ -19,7 +19,7 @@ const (
 )
 
 // shared are the sources that an owner may open to another room. What was said is never among them.
-var shared = []memory.Source{memory.SourceMemory, memory.SourceNote, memory.SourceAnswer, memory.SourceLog}
+var shared = []memory.Source{memory.SourceNote, memory.SourceAnswer, memory.SourceLog}
 
 // addOthers adds what other rooms remember about a text, each entry with its room. An owner has allowed that in
 // policy.yaml. A room that cannot be read is left out.
@@ -47,7 +47,7 @@ func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, vec
 	for _, hit := range all {
 		id := hit.room + " " + hit.ID
 		twice := func(text string) bool { return strings.Contains(hit.Text, text) }
-		if len(seen) == mostOthers || k.given[id] || Instructs(hit.Text) || slices.ContainsFunc(seen, twice) {
+		if len(seen) == mostOthers || k.given(id) || Instructs(hit.Text) || slices.ContainsFunc(seen, twice) {
 			continue
 		}
 		seen = append(seen, hit.Text)

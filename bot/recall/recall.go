@@ -38,10 +38,10 @@ type Memory struct {
 // room is what this process knows of a room.
 type room struct {
 	mu      sync.Mutex
-	checked bool             // the index has what the record has
-	speech  Speech           // of the task that runs
-	files   map[string]stamp // that the index has, by name
-	syncing sync.Mutex       // held by Sync
+	checked bool            // the index has what the record has
+	speech  Speech          // of the task that runs
+	given   map[string]bool // the results that sessions of the agent have: session and ID
+	syncing sync.Mutex      // held by Sync
 }
 
 // New returns the memory in a state directory. The secrets never get into it.
@@ -87,9 +87,29 @@ func (m *Memory) with(ctx context.Context, id string, do func(*memory.Index) err
 func (r *room) set(checked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.checked = checked; !checked {
-		r.files = nil
+	r.checked = checked
+}
+
+// maxGiven bounds what is known of the results that sessions have.
+const maxGiven = 2000
+
+// give records that a session of the agent has results. A restart forgets that: then it is given them once more.
+func (r *room) give(session string, ids ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.given == nil || len(r.given) > maxGiven {
+		r.given = map[string]bool{}
 	}
+	for _, id := range ids {
+		r.given[session+" "+id] = true
+	}
+}
+
+// has reports whether a session has a result.
+func (r *room) has(session, id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.given[session+" "+id]
 }
 
 // use uses the memory of a room for a limited time, if it has one.
@@ -107,7 +127,7 @@ func (m *Memory) knows(id string) bool {
 	if m == nil {
 		return false
 	}
-	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.Conversations.History(id)) > 0 ||
+	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.Conversations.History(id))+len(m.store.Executions.In(id)) > 0 ||
 		m.journal != nil && m.journal.Memory.Remembers(context.Background(), id)
 }
 
@@ -125,18 +145,15 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	if err != nil {
 		return err
 	}
+	r := m.room(t.Room)
+	for _, doc := range append(l.docs, documents(l.notes)...) { // the session was there
+		r.give(t.Session, doc.Path)
+	}
 	err = m.with(ctx, t.Room, func(x *memory.Index) error {
-		if err := m.put(ctx, x, append(slices.Clone(l.docs), documents(added)...)...); err != nil {
-			return err
-		}
-		var known []string // to the session, which was there; Fill may have added the notes
-		for _, doc := range append(l.docs, documents(l.notes)...) {
-			known = append(known, doc.Path)
-		}
-		return x.Give(ctx, t.Session, known)
+		return m.put(ctx, x, append(slices.Clone(l.docs), documents(added)...)...)
 	})
 	if err != nil {
-		m.room(t.Room).set(false)
+		r.set(false)
 	}
 	return err
 }
@@ -145,7 +162,7 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 // alone: something may have been forgotten since.
 func (m *Memory) welcome(ctx context.Context, t Task) {
 	err := m.with(ctx, t.Room, func(x *memory.Index) error {
-		known, err := x.Has(ctx, memory.SourceExecution, executionPath(t.ID))
+		known, err := x.Has(ctx, executionPath(t.ID))
 		if err == nil && !known {
 			err = m.journal.Memory.Welcome(ctx, t.Room, said(t)...)
 		}
@@ -191,43 +208,28 @@ func (m *Memory) warn(ctx context.Context, room, what string, err error) {
 	}
 }
 
-// Move makes the index of a room that of its successor. The record moves with [state.Journal.MoveRoom]. It may be repeated.
+// Move removes the index of a room whose record moves to its successor, which has to build its own again. It may be
+// repeated.
 func (m *Memory) Move(ctx context.Context, from, to string) error {
+	if m == nil {
+		return nil
+	}
+	m.room(from).set(false)
+	return errors.Join(m.Doubt(ctx, to), memory.Remove(m.dir, from))
+}
+
+// Doubt empties the index of a room, because the record changes: the next use builds it again. Call it before the change,
+// or a crash in between leaves what was there.
+func (m *Memory) Doubt(ctx context.Context, id string) error {
 	if m == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	m.room(to).set(false)
-	return memory.Move(ctx, m.dir, from, to)
-}
-
-// Forget removes texts and messages from the index of a room, after they are gone from the record. It reports how many
-// entries there were.
-func (m *Memory) Forget(ctx context.Context, id string, events, texts []string) (n int, err error) {
-	if !m.knows(id) {
-		return 0, nil
+	x, err := memory.Open(ctx, m.dir, id)
+	if err != nil {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	err = m.with(ctx, id, func(x *memory.Index) error {
-		for _, event := range events {
-			if _, err := x.RemoveEvent(ctx, event); err != nil {
-				return err
-			}
-		}
-		for _, text := range texts {
-			gone, err := x.Forget(ctx, text)
-			if err != nil && !errors.Is(err, memory.ErrNotFound) {
-				return err
-			}
-			n += len(gone)
-		}
-		return nil
-	})
-	if err != nil && ctx.Err() == nil { // in doubt, it is built again from the record, which has lost the text already
-		m.room(id).set(false)
-		err = memory.Remove(m.dir, id)
-	}
-	return n, err
+	m.room(id).set(false)
+	return errors.Join(x.Empty(ctx), x.Close())
 }

@@ -48,96 +48,124 @@ const leastHashed = 12
 
 // put stores documents, without what was forgotten.
 func (m *Memory) put(ctx context.Context, x *memory.Index, docs ...memory.Document) error {
-	forgotten, err := m.journal.Memory.Forgotten(ctx, x.Room())
+	docs, err := m.permitted(ctx, x.Room(), docs)
 	if err != nil {
 		return err
 	}
+	return x.Put(ctx, docs...)
+}
+
+// permitted returns documents without what their room has forgotten.
+func (m *Memory) permitted(ctx context.Context, room string, docs []memory.Document) ([]memory.Document, error) {
+	forgotten, err := m.journal.Memory.Forgotten(ctx, room)
 	for i := range docs {
 		docs[i].Entries = slices.DeleteFunc(docs[i].Entries, func(e memory.Entry) bool {
 			return len(e.Text) >= leastHashed && forgotten.Has(e.Text)
 		})
 	}
-	_, err = x.Put(ctx, docs...)
-	return err
+	return docs, err
 }
 
-// Fill stores what the record and the transcripts of a room have and its index lacks.
+// Fill rebuilds an index that must be, and adds to another what it may lack after a crash: the newest notes and tasks.
 func (m *Memory) Fill(ctx context.Context, x *memory.Index) error {
-	id, fresh := x.Room(), x.Unfilled()
-	docs, err := m.recorded(ctx, x)
+	if x.Unfilled() {
+		docs, err := m.all(ctx, x.Room())
+		if err != nil {
+			return err
+		}
+		return x.Rebuild(ctx, docs...)
+	}
+	docs, err := m.done(ctx, x.Room(), func(path string) (bool, error) { return x.Has(ctx, path) })
 	if err != nil {
 		return err
 	}
-	for _, raw := range m.store.Executions.In(id) {
+	notes, err := m.journal.Memory.Notes(ctx, x.Room())
+	if err != nil {
+		return err
+	}
+	return m.put(ctx, x, append(docs, documents(notes[:min(len(notes), mostRecent)])...)...)
+}
+
+// all is what the index of a room has.
+func (m *Memory) all(ctx context.Context, room string) ([]memory.Document, error) {
+	docs, err := m.done(ctx, room, func(string) (bool, error) { return false, nil })
+	if err != nil {
+		return nil, err
+	}
+	notes, err := m.journal.Memory.Notes(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	said, err := m.transcribed(room)
+	if err != nil {
+		return nil, err
+	}
+	imports, err := m.imported(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	return m.permitted(ctx, room, slices.Concat(docs, documents(notes), said, imports))
+}
+
+// done is what was done for the tasks of a room, except for those that are known.
+func (m *Memory) done(ctx context.Context, room string, known func(path string) (bool, error)) (docs []memory.Document, err error) {
+	for _, raw := range m.store.Executions.In(room) {
 		e, ok := finished(raw)
 		if !ok {
 			continue
 		}
-		known, err := x.Has(ctx, memory.SourceExecution, executionPath(e.ID))
-		if err != nil {
-			return err
+		if is, err := known(executionPath(e.ID)); err != nil {
+			return nil, err
+		} else if is {
+			continue
 		}
-		if !known {
-			l := m.filter.observe(taskOf(e))
-			answers := slices.DeleteFunc(l.notes, func(n state.Note) bool { return n.Kind != state.Answered })
-			added, err := m.journal.Memory.AddNotes(ctx, answers...) // if the journal is new
-			if err != nil {
-				return err
+		l := m.filter.observe(m.taskOf(ctx, room, e))
+		answers := slices.DeleteFunc(l.notes, func(n state.Note) bool { return n.Kind != state.Answered })
+		if _, err := m.journal.Memory.AddNotes(ctx, answers...); err != nil { // if the journal is new
+			return nil, err
+		}
+		docs = append(docs, l.docs[1:]...) // the first is the conversation, of which the transcript has more
+	}
+	return docs, nil
+}
+
+// Unlearn keeps what a scrub hits out of the index, also if the history and the transcript still have it. It returns how many
+// entries that are.
+func (m *Memory) Unlearn(ctx context.Context, room string, scrub *state.Scrub) (n int, err error) {
+	docs, err := m.all(ctx, room)
+	if err != nil {
+		return 0, err
+	}
+	var texts []string
+	for _, doc := range docs {
+		for _, e := range doc.Entries {
+			if _, hit := scrub.Text(e.Text); hit {
+				texts = append(texts, e.Text)
 			}
-			docs = append(append(docs, l.docs[1:]...), documents(added)...) // the first is the conversation
-			fresh = true
 		}
 	}
-	if fresh {
-		more, err := m.transcribed(id, func(state.Line) bool { return true })
-		if err != nil {
-			return err
-		}
-		for _, doc := range more {
-			if known, err := x.Has(ctx, doc.Source, doc.Path); err != nil {
-				return err
-			} else if !known {
-				docs = append(docs, doc)
-			}
-		}
+	if err := m.journal.Memory.KeepForgotten(ctx, room, texts...); err != nil {
+		return 0, err
 	}
-	if err := m.put(ctx, x, docs...); err != nil {
-		return err
-	}
-	return x.Filled(ctx)
+	return len(texts), m.Rebuild(ctx, room)
 }
 
 // mostRecent is how many notes an index that was filled before may lack.
 const mostRecent = 100
 
-// recorded are the notes and imports of a room that its index may lack.
-func (m *Memory) recorded(ctx context.Context, x *memory.Index) ([]memory.Document, error) {
-	id := x.Room()
-	notes, err := m.journal.Memory.Notes(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if !x.Unfilled() {
-		notes = notes[:min(len(notes), mostRecent)]
-	}
-	docs := documents(notes)
+// imported are the conversations from elsewhere.
+func (m *Memory) imported(ctx context.Context, id string) (docs []memory.Document, err error) {
 	origins, err := m.journal.Memory.Imports(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	names := map[string]int{}
 	for _, origin := range origins {
-		path := numbered(names, filepath.Base(origin))
-		if known, err := x.Has(ctx, memory.SourceImport, path); err != nil {
-			return nil, err
-		} else if known {
-			continue
-		}
 		messages, err := m.journal.Memory.Imported(ctx, id, origin)
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, importDocument(path, messages))
+		docs = append(docs, importDocument(numbered(names, filepath.Base(origin)), messages))
 	}
 	return docs, nil
 }
@@ -159,16 +187,15 @@ func importDocument(path string, messages []state.Imported) memory.Document {
 	return doc
 }
 
-// transcribed reads what was said from the transcripts of a room and of those that it replaces: the tasks with a line that
-// is wanted.
-func (m *Memory) transcribed(room string, want func(state.Line) bool) (docs []memory.Document, err error) {
+// transcribed reads what was said from the transcripts of a room and of those that it replaces.
+func (m *Memory) transcribed(room string) (docs []memory.Document, err error) {
 	left := int64(maxRefill)
 	for _, one := range append([]string{room}, m.store.Predecessors(room)...) {
 		lines, err := state.ReadTranscript(m.dir, one, left)
 		if err != nil {
 			return nil, err
 		}
-		docs = append(m.filter.conversations(one, lines, want), docs...) // the oldest first
+		docs = append(m.filter.conversations(one, lines), docs...) // the oldest first
 		for _, line := range lines {
 			left -= int64(len(line.Text))
 		}
@@ -180,9 +207,8 @@ func (m *Memory) transcribed(room string, want func(state.Line) bool) (docs []me
 }
 
 // conversations reads what was said from a transcript, task by task.
-func (f *Filter) conversations(room string, lines []state.Line, want func(state.Line) bool) (docs []memory.Document) {
+func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.Document) {
 	byTask, order, path := map[string][]state.Line{}, []string{}, ""
-	wanted := map[string]bool{}
 	for _, line := range lines {
 		if line.Kind == state.KindBegin {
 			if path = conversationPath(room, line.Event); isCompaction(line.Text) {
@@ -201,12 +227,9 @@ func (f *Filter) conversations(room string, lines []state.Line, want func(state.
 			order = append(order, path)
 		}
 		byTask[path] = append(byTask[path], line)
-		wanted[path] = wanted[path] || want(line)
 	}
 	for _, path := range order {
-		if wanted[path] {
-			docs = append(docs, f.transcribed(path, byTask[path]))
-		}
+		docs = append(docs, f.transcribed(path, byTask[path]))
 	}
 	return docs
 }
@@ -229,32 +252,20 @@ func (f *Filter) transcribed(path string, lines []state.Line) memory.Document {
 	return doc
 }
 
-// Relearn stores a task again of which an edit has changed the words: the conversation with a message, and what was done
-// and answered.
+// Relearn adds again what is noted of a task of which an edit has changed the words, after the record was changed. The index
+// is built again.
 func (m *Memory) Relearn(ctx context.Context, room, event string) error {
-	if !m.knows(room) {
+	if m == nil {
 		return nil
 	}
-	defer m.embedSoon(room)
-	docs, err := m.transcribed(room, func(line state.Line) bool { return line.Event == event })
-	if err != nil {
-		return err
-	}
 	for _, raw := range m.store.Executions.In(room) {
-		e, ok := finished(raw)
-		if !ok || !isAbout(e, event) {
-			continue
+		if e, ok := finished(raw); ok && isAbout(e, event) {
+			if _, err := m.journal.Memory.AddNotes(ctx, m.filter.observe(m.taskOf(ctx, room, e)).notes...); err != nil {
+				return err
+			}
 		}
-		l := m.filter.observe(taskOf(e))
-		added, err := m.journal.Memory.AddNotes(ctx, l.notes...)
-		if err != nil {
-			return err
-		}
-		docs = append(append(docs, l.docs[1:]...), documents(added)...)
 	}
-	return m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error {
-		return m.put(ctx, x, docs...)
-	})
+	return m.Doubt(ctx, room)
 }
 
 func isAbout(e execution.Execution, event string) bool {
@@ -275,9 +286,9 @@ func finished(raw json.RawMessage) (e execution.Execution, ok bool) {
 // isCompaction reports whether a task only summarises a session: nothing is learned from it.
 func isCompaction(text string) bool { return strings.HasPrefix(strings.ToLower(text), "!compact") }
 
-// taskOf is what an execution tells about its task.
-func taskOf(e execution.Execution) Task {
-	t := Task{Room: e.Room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == execution.Done, Result: e.ErrorMessage}
+// taskOf is what an execution tells about its task, with the calls of tools if the journal still has them.
+func (m *Memory) taskOf(ctx context.Context, room string, e execution.Execution) Task {
+	t := Task{Room: room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == execution.Done, Result: e.ErrorMessage}
 	said := e.Transcript
 	if len(said) == 0 { // its text is a plan
 		said = []string{strings.Join(e.Commands, "\n")}
@@ -294,6 +305,10 @@ func taskOf(e execution.Execution) Task {
 	}
 	for _, r := range e.Results {
 		t.Result = r.Output
+	}
+	rec, _ := m.journal.Tasks.ByExecution(ctx, e.ID)
+	for _, c := range rec.Calls {
+		t.Calls = append(t.Calls, Call(c))
 	}
 	return t
 }

@@ -71,7 +71,6 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		if out := a.closed(); out.Ended != "" && stoppable.Err() == nil {
 			return out, nil
 		}
-		a.foresee(ctx)
 	}
 	container, err := a.ensure(stoppable, started)
 	if stoppable.Err() != nil && ctx.Err() == nil {
@@ -134,7 +133,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 		}
 	}
 	a.who = persona(ctx, t.env, a.container)
-	if err := t.env.tidy(ctx, a.container, nil); err != nil {
+	if _, err := t.env.tidy(ctx, a.container, nil); err != nil {
 		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("cannot remove what was forgotten from the container")
 	}
 	a.recall(ctx)

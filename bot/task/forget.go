@@ -38,13 +38,15 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 		}
 	}
 	scrub := state.Without(texts...)
-	if out, err = e.scrub(ctx, scrub, events, texts); err != nil || e.Store.Containers.Of(e.ID) == "" {
+	if out, err = e.scrub(ctx, scrub); err != nil || e.Store.Containers.Of(e.ID) == "" {
 		return out, err
 	}
 	out.Entries += len(events)
 	container, err := e.Ensure(ctx, false)
 	if err == nil {
-		err = e.tidy(ctx, container, scrub)
+		var lines int
+		lines, err = e.tidy(ctx, container, scrub)
+		out.Entries = max(out.Entries, lines)
 	}
 	if err != nil && ctx.Err() == nil {
 		e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot remove what was forgotten from the container yet")
@@ -53,8 +55,12 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 	return out, err
 }
 
-// scrub scrubs all but the container. The record is scrubbed late: what is to go is known from there, also after a crash.
-func (e *Env) scrub(ctx context.Context, scrub *state.Scrub, events, texts []string) (out Forgot, err error) {
+// scrub scrubs all but the container. The record is scrubbed late: what is to go is known from there, also after a crash. The
+// index goes before it, for a crash, and after it, because somebody may have built it again meanwhile.
+func (e *Env) scrub(ctx context.Context, scrub *state.Scrub) (out Forgot, err error) {
+	if err := e.Recall.Doubt(ctx, e.ID); err != nil {
+		return out, err
+	}
 	homes := append([]string{e.ID}, e.Store.Predecessors(e.ID)...)
 	for _, home := range homes {
 		found, err := e.Transcripts.Scrub(home, scrub)
@@ -82,10 +88,9 @@ func (e *Env) scrub(ctx context.Context, scrub *state.Scrub, events, texts []str
 	if err := e.Journal.Removal.Clear(ctx); err != nil {
 		return out, err
 	}
-	n, err := e.Recall.Forget(ctx, e.ID, events, texts)
 	slices.Sort(gone)
-	out.Entries = max(out.Entries, n, len(slices.Compact(gone)))
-	return out, err
+	out.Entries = max(out.Entries, len(slices.Compact(gone)))
+	return out, e.Recall.Doubt(ctx, e.ID)
 }
 
 // sweep removes recordings of the CLI, except those of some sessions.
@@ -93,11 +98,12 @@ const sweep = `keep=; for id; do keep="$keep|$id|-$(printf %.8s "$id")\.jsonl"; 
 find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' -o -path '*/logs/*' \) 2>/dev/null | grep -vE "^$keep" | tr '\n' '\0' | xargs -0r rm -f --`
 
 // tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions that
-// nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more.
-func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *state.Scrub) error {
+// nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more. It returns how many lines
+// it has removed.
+func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *state.Scrub) (lines int, err error) {
 	untidy, err := e.Journal.Memory.Untidy(ctx, e.ID)
 	if err != nil || !untidy {
-		return err
+		return 0, err
 	}
 	keep := append([]string{"no session"}, e.neededSessions(ctx)...)
 	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", sweep, "sh"}, keep...)})
@@ -105,12 +111,12 @@ func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *sta
 		err = fmt.Errorf("exit %d", res.Code)
 	}
 	if err != nil {
-		return fmt.Errorf("remove recordings: %w", err)
+		return 0, fmt.Errorf("remove recordings: %w", err)
 	}
-	if err := e.Recall.Sync(ctx, e.ID, container, scrub); err != nil {
-		return err
+	if lines, err = e.Recall.Sync(ctx, e.ID, container, scrub); err != nil {
+		return lines, err
 	}
-	return e.Journal.Memory.Tidied(ctx, e.ID)
+	return lines, e.Journal.Memory.Tidied(ctx, e.ID)
 }
 
 // Redact removes what a redacted message of the room home said from wherever the room has it. If the room's session has it,
@@ -132,7 +138,7 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	if err := e.Journal.Memory.RedactNotes(ctx, e.ID, event); err != nil {
 		return err
 	}
-	if _, err := e.scrub(ctx, state.Replacing(state.Deleted, words...).Sparing(home, event), []string{event}, words); err != nil {
+	if _, err := e.scrub(ctx, state.Replacing(state.Deleted, words...).Sparing(home, event)); err != nil {
 		return err
 	}
 	session := e.Store.Conversations.Session(e.ID)
@@ -177,7 +183,7 @@ func (e *Env) Rewrite(ctx context.Context, edit recall.Edit) error {
 		return err
 	}
 	scrub := state.Replacing(edit.Text, was...)
-	out, err := e.scrub(ctx, scrub.Sparing(e.ID, edit.Event), nil, was)
+	out, err := e.scrub(ctx, scrub.Sparing(e.ID, edit.Event))
 	if err == nil {
 		err = e.Recall.Relearn(ctx, e.ID, edit.Event)
 	}

@@ -24,18 +24,6 @@ func callsOf(before []state.Call, out agent.Outcome) []state.Call {
 	return before[max(0, len(before)-maxCalls):]
 }
 
-// foresee fetches what recall needs of the model while the container starts. The vector of a quoting task has to wait
-// for the quote.
-func (a *attempt) foresee(ctx context.Context) {
-	env, rec := a.task.env, a.task.rec
-	if rec.Compact || rec.ReplyTo != "" || rec.Thread != "" {
-		return
-	}
-	if fetch := env.Recall.Expect(env.ID, a.query()); fetch != nil {
-		env.Group.Start(func() { fetch(ctx) })
-	}
-}
-
 // recall looks up what the room knows about the task and what it quotes.
 func (a *attempt) recall(ctx context.Context) {
 	t, session := a.task, ""
@@ -88,13 +76,13 @@ func (a *attempt) query() string {
 	return text
 }
 
-// noteKnown records that the session has what recall found. It does not delay the run.
+// noteKnown records that the session has what recall found.
 func (a *attempt) noteKnown() {
 	if a.task.rec.Compact {
 		return // its prompt has none of it
 	}
-	env, session, known := a.task.env, a.task.rec.Session, a.known
-	env.Group.Start(func() { env.Recall.Gave(context.Background(), env.ID, session, known) })
+	env := a.task.env
+	env.Recall.Gave(env.ID, a.task.rec.Session, a.known)
 }
 
 // learn stores what the task taught in the room's memory. A failure is logged: the task

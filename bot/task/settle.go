@@ -137,7 +137,9 @@ func (s settlement) tidy(ctx context.Context) error {
 	if queued, err := env.Journal.Tasks.Count(ctx, env.ID, state.TaskQueued); err == nil && queued > 0 {
 		return nil // the next task does not wait for it, and does it at its end
 	}
-	return errors.Join(env.Recall.Sync(ctx, env.ID, container, nil), env.tidy(ctx, container, nil))
+	_, err = env.Recall.Sync(ctx, env.ID, container, nil)
+	_, untidy := env.tidy(ctx, container, nil)
+	return errors.Join(err, untidy)
 }
 
 // settledRuns are runs whose output is no longer needed. The container forgets them when the next run starts, because a

@@ -16,7 +16,7 @@ import (
 )
 
 // copyState makes a folder equal to a state folder, durably; it can be interrupted and repeated. While a bot uses the
-// state (live), SQLite copies the databases as last committed, and memory, which the bot can build again, is left out.
+// state (live), SQLite copies the databases as last committed, and memory.db, which the bot can build again, is left out.
 // A transcript only grows: one with the same size and time is not copied again. Nobody else may use the target.
 func copyState(ctx context.Context, from, to string, live bool) error {
 	_, err := os.Stat(from) // a missing one would empty the target
@@ -38,11 +38,9 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case live && name == "memory":
-				return fs.SkipDir
 			case d.IsDir():
 				return os.MkdirAll(dst, 0o700)
-			case !d.Type().IsRegular(), live && state.IsSidecar(name):
+			case !d.Type().IsRegular(), live && (state.IsSidecar(name) || name == "memory.db"):
 				return nil
 			case live && state.IsDatabase(name):
 				if err := removeIfThere(dst); err != nil {

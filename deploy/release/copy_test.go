@@ -36,7 +36,7 @@ func rows(t *testing.T, db *sql.DB) (n, version int) {
 // The bot builds a damaged memory again: it stops no trial.
 func TestCopyWithADamagedMemory(t *testing.T) {
 	state, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
-	write(t, state, map[string]string{"state.json": "{}", "memory/a.db": "this is no database"})
+	write(t, state, map[string]string{"state.json": "{}", "memory.db": "this is no database"})
 	check(t, copyState(t.Context(), state, to, true))
 	write(t, state, map[string]string{"journal.db": "this is no database"})
 	if err := copyState(t.Context(), state, to, true); err == nil {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,35 +14,26 @@ type Source string
 
 // Sources.
 const (
-	SourceMemory     Source = "memory"     // MEMORY.md: facts, preferences, decisions
-	SourceLog        Source = "log"        // memory/*.md: daily logs
-	SourceContext    Source = "context"    // context.md
-	SourceStatus     Source = "status"     // status.md
+	SourceLog        Source = "log"        // a line of a daily log
 	SourceTranscript Source = "transcript" // what was said
 	SourceExecution  Source = "execution"  // tasks and their outcomes
 	SourceAnswer     Source = "answer"     // questions of the agent, with their answers
-	SourceNote       Source = "note"       // added by a person
+	SourceNote       Source = "note"       // what people have stated
 	SourceImport     Source = "import"     // a conversation from elsewhere
 )
 
 // Sources lists all sources, the most salient first.
-var Sources = []Source{SourceMemory, SourceNote, SourceAnswer, SourceContext, SourceLog, SourceImport, SourceTranscript, SourceStatus, SourceExecution}
+var Sources = []Source{SourceNote, SourceAnswer, SourceLog, SourceImport, SourceTranscript, SourceExecution}
 
 // salience is what a score is multiplied with; a document's weight comes on top.
 var salience = map[Source]float64{
-	SourceMemory: 1.2, SourceNote: 1.2, SourceAnswer: 1.15, SourceContext: 1.1, SourceLog: 1.05,
-	SourceImport: 1, SourceTranscript: 1, SourceStatus: 0.95, SourceExecution: 0.95,
+	SourceNote: 1.2, SourceAnswer: 1.15, SourceLog: 1.05, SourceImport: 1, SourceTranscript: 1, SourceExecution: 0.95,
 }
 
 // conversation reports whether the source's documents consist of messages.
 func (s Source) conversation() bool { return s == SourceTranscript || s == SourceImport }
 
-// file reports whether the source's documents are files in the workspace.
-func (s Source) file() bool {
-	return s == SourceMemory || s == SourceLog || s == SourceContext || s == SourceStatus
-}
-
-// Document is a text with a name. Source and Path identify it within a room.
+// Document is a text with a name. Path identifies it within a room.
 type Document struct {
 	Source  Source
 	Path    string  // shown with results
@@ -60,7 +50,7 @@ type Entry struct {
 	Speaker  string    // or the heading above the text, or ""
 	Text     string
 	Event    string // the message that it was, or ""
-	Alone    bool   // begins a new unit, for example a section of a file
+	Alone    bool   // begins a new unit
 }
 
 const (
@@ -139,7 +129,7 @@ type unit struct {
 	chunks  [][]Entry
 }
 
-// units groups entries, which are tidy. A pause between two messages begins a new unit; in a file, a unit is a chunk.
+// units groups entries, which are tidy. A pause between two messages begins a new unit; elsewhere, a unit is a chunk.
 func units(doc *Document, entries []Entry) []unit {
 	var out []unit
 	var current []Entry
@@ -197,29 +187,10 @@ func chunks(entries []Entry) [][]Entry {
 	return append(out, entries[start:])
 }
 
-// plain returns a text as it is compared: white space, letter case and the marks of a list do not count.
-func plain(text string) string {
-	var out []string
-	for line := range strings.Lines(text) {
-		out = append(out, strings.Fields(strings.TrimLeft(strings.TrimSpace(line), "-*+•# \t"))...)
-	}
-	return strings.ToLower(strings.Join(out, " "))
-}
-
 // hashOf identifies a text.
 func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:hashBytes]
-}
-
-// hash changes with everything that is stored of a document.
-func (d *Document) hash(entries []Entry) []byte {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %g", d.Kind, d.Person, d.Weight)
-	for _, e := range entries {
-		fmt.Fprintf(h, " %d %d %d %q %q %q %v", e.From, e.To, nanos(e.Time), e.Speaker, e.Text, e.Event, e.Alone)
-	}
-	return h.Sum(nil)[:hashBytes]
 }
 
 // nanos returns a time as it is stored: nanoseconds since 1970, 0 if it is unknown.

@@ -29,7 +29,7 @@ func TestUnits(t *testing.T) {
 		{shape(SourceImport, Entry{Time: at(23, 10)}, Entry{Time: at(24, 5)}), []int{1, 1}},
 		{shape(SourceImport, Entry{Time: at(9, 0)}, Entry{Time: at(3, 0)}), []int{1, 1}},
 		{shape(SourceImport, Entry{}, Entry{}), []int{2}},
-		{shape(SourceMemory, Entry{}, Entry{Alone: true}, Entry{}), []int{1, 2}},
+		{shape(SourceNote, Entry{}, Entry{Alone: true}, Entry{}), []int{1, 2}},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
 			t.Error(diff)
@@ -62,20 +62,5 @@ func TestChunksAreBounded(t *testing.T) {
 		if joined < len(text)*9/10 {
 			t.Errorf("%d of %d bytes are left", joined, len(text))
 		}
-	}
-}
-
-func TestMarkdown(t *testing.T) {
-	doc := Markdown(SourceLog, "memory/2026-03-14.md", "# Log\n\nIntro\nof two lines.\n\n## Servers\n- one\n  more of one\n- 2026-01-05: two\n\n```\n# code\n- code\n```\n### 2026-04-01 Deep\n1. three\n")
-	date := func(m time.Month, d int) time.Time { return time.Date(2026, m, d, 0, 0, 0, 0, time.UTC) }
-	want := []Entry{
-		{From: 3, To: 4, Time: date(3, 14), Speaker: "Log", Text: "Intro\nof two lines.", Alone: true},
-		{From: 7, To: 8, Time: date(3, 14), Speaker: "Servers", Text: "- one\n  more of one", Alone: true},
-		{From: 9, To: 9, Time: date(1, 5), Speaker: "Servers", Text: "- 2026-01-05: two"},
-		{From: 11, To: 14, Time: date(3, 14), Speaker: "Servers", Text: "```\n# code\n- code\n```"},
-		{From: 16, To: 16, Time: date(4, 1), Speaker: "Servers > 2026-04-01 Deep", Text: "1. three", Alone: true},
-	}
-	if diff := cmp.Diff(want, doc.Entries); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -117,14 +117,18 @@ func removeFiles(path string) (err error) {
 // connect opens the file and creates the tables in an empty one. It tries again while the file is locked: SQLite does
 // not wait when two connections give a new file its WAL.
 func (x *Index) connect(ctx context.Context) error {
-	if info, err := os.Lstat(x.path); err == nil && !info.Mode().IsRegular() {
+	info, missing := os.Lstat(x.path)
+	if missing == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", x.path)
 	}
 	if damage.Marked(x.path) {
 		return fmt.Errorf("%w: the last one who used it found that", damage.Err)
 	}
 	for again := retry.New(5*time.Millisecond, 200*time.Millisecond).Until(time.Now().Add(waitTime)); ; {
-		err := sqlitefile.Create(x.path)
+		var err error
+		if missing != nil { // closing a file that SQLite has open would take its locks away
+			err = sqlitefile.Create(x.path)
+		}
 		if err == nil {
 			x.db, err = sqlitefile.Open(x.path, url.Values{"_txlock": {"immediate"}, "_pragma": {
 				fmt.Sprintf("busy_timeout(%d)", waitTime.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
@@ -186,16 +190,9 @@ func (x *Index) prepare(ctx context.Context) error {
 // Room returns the room of the index.
 func (x *Index) Room() string { return x.name }
 
-// Unfilled reports whether the caller must store everything that it has about the room: nothing is there yet, or the
-// file was damaged.
+// Unfilled reports whether the caller must Rebuild the index of the room: nothing is there yet, it was emptied, or the file
+// was damaged.
 func (x *Index) Unfilled() bool { return x.unfilled }
-
-// Filled records that the caller has done so.
-func (x *Index) Filled(ctx context.Context) error {
-	_, err := x.db.ExecContext(ctx, "UPDATE room SET filled = 1 WHERE id = ?", x.room)
-	x.unfilled = err != nil
-	return x.failed("note that the memory is filled", err)
-}
 
 // Close closes the index.
 func (x *Index) Close() error {

@@ -25,11 +25,24 @@ func openIn(t testing.TB, dir string) *Index {
 	return x
 }
 
-func put(t testing.TB, x *Index, source Source, path, text string) bool {
+func put(t testing.TB, x *Index, source Source, path, text string) {
 	t.Helper()
-	changed, err := x.Put(t.Context(), Markdown(source, path, text))
-	must(t, err)
-	return changed
+	must(t, x.Put(t.Context(), document(source, path, text)))
+}
+
+// document has an entry for each line. "## " begins a unit, and is the speaker of what is below it.
+func document(source Source, path, text string) Document {
+	doc, speaker, alone, n := Document{Source: source, Path: path}, "", true, 0
+	for line := range strings.Lines(text) {
+		n++
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			speaker, alone = strings.TrimSpace(heading), true
+		} else if line = strings.TrimSpace(line); line != "" {
+			doc.Entries = append(doc.Entries, Entry{From: n, To: n, Speaker: speaker, Text: line, Alone: alone})
+			alone = false
+		}
+	}
+	return doc
 }
 
 // find returns the texts of the results.
@@ -71,16 +84,14 @@ func imported(t testing.TB, x *Index, path, lines string) {
 	t.Helper()
 	entries, err := ParseImport(strings.NewReader(lines))
 	must(t, err)
-	_, err = x.Put(t.Context(), Document{Source: SourceImport, Path: path, Entries: entries})
-	must(t, err)
+	must(t, x.Put(t.Context(), Document{Source: SourceImport, Path: path, Entries: entries}))
 }
 
 // note stores a note as the caller does that has it in the record.
 func note(t testing.TB, x *Index, kind, text string) {
 	t.Helper()
-	_, err := x.Put(t.Context(), Document{Source: SourceNote, Path: "note/" + text, Kind: kind,
-		Entries: []Entry{{From: 1, To: 1, Time: time.Now(), Text: text, Alone: true}}})
-	must(t, err)
+	must(t, x.Put(t.Context(), Document{Source: SourceNote, Path: "note/" + text, Kind: kind,
+		Entries: []Entry{{From: 1, To: 1, Time: time.Now(), Text: text, Alone: true}}}))
 }
 
 func day(month time.Month, day int) time.Time {

@@ -55,8 +55,7 @@ func TestNotesRecall(t *testing.T) {
 	for i, note := range notes {
 		doc.Entries = append(doc.Entries, Entry{From: i + 1, To: i + 1, Time: day(1, 1).Add(time.Duration(i) * 6 * time.Hour), Text: note, Alone: true})
 	}
-	_, err := x.Put(t.Context(), doc)
-	must(t, err)
+	must(t, x.Put(t.Context(), doc))
 	for _, q := range questions {
 		if common := sharedStems(q.text, q.note); (len(common) > 0) != q.shared {
 			t.Errorf("question %q and note %q share %q", q.text, q.note, common)

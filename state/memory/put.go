@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -23,21 +22,41 @@ const (
 	nearlyFull = 0.9
 )
 
-// Put stores documents, in place of older versions of them. It reports whether anything has changed. A document without
-// entries is removed.
-func (x *Index) Put(ctx context.Context, docs ...Document) (changed bool, err error) {
-	err = x.write(ctx, "store documents", func(w *writer) error {
-		changed = false
-		for _, doc := range docs {
-			did, err := w.put(&doc)
-			if err != nil {
-				return err
-			}
-			changed = changed || did
+// Put stores documents, in place of older versions of them. A document without entries is removed.
+func (x *Index) Put(ctx context.Context, docs ...Document) error {
+	return x.write(ctx, "store documents", func(w *writer) error { return w.put(docs...) })
+}
+
+// Rebuild stores documents in place of all that the index has of the room, and keeps the vectors of texts that come back.
+func (x *Index) Rebuild(ctx context.Context, docs ...Document) error {
+	err := x.write(ctx, "rebuild memory", func(w *writer) error {
+		err := errors.Join(w.dropAll(), w.put(docs...))
+		if err == nil {
+			_, err = w.exec("UPDATE room SET filled = 1 WHERE id = ?", w.room)
 		}
-		return nil
+		return errors.Join(err, w.dropUnused(maxVectors))
 	})
-	return changed && err == nil, err
+	x.unfilled = x.unfilled && err != nil
+	return err
+}
+
+// Empty removes all that the index has of the room, which is Unfilled then.
+func (x *Index) Empty(ctx context.Context) error {
+	err := x.write(ctx, "empty memory", func(w *writer) error {
+		_, err := w.exec("UPDATE room SET filled = 0 WHERE id = ?", w.room)
+		return errors.Join(err, w.dropAll())
+	})
+	for _, statement := range []string{
+		"INSERT INTO words (words) VALUES ('optimize')", // the stems of deleted chunks stay until then
+		"PRAGMA wal_checkpoint(TRUNCATE)",
+	} {
+		if err == nil {
+			_, err = x.db.ExecContext(ctx, statement)
+			err = x.failed("empty memory", err)
+		}
+	}
+	x.unfilled = x.unfilled || err == nil
+	return err
 }
 
 // writer changes the memory of a room in one transaction.
@@ -84,49 +103,47 @@ func (w *writer) insert(statement string, args ...any) (id int64, err error) {
 	return res.LastInsertId()
 }
 
-// put stores one document.
-func (w *writer) put(doc *Document) (changed bool, err error) {
+// put stores documents.
+func (w *writer) put(docs ...Document) error {
+	for _, doc := range docs {
+		if err := w.putOne(&doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) putOne(doc *Document) error {
 	doc.Path = clean.Line(doc.Path, maxPath)
 	if doc.Weight <= 0 {
 		doc.Weight = 1
 	}
-	entries := tidy(doc.Entries)
-	hash := doc.hash(entries)
 	var id int64
-	var before []byte
-	err = w.tx.QueryRowContext(w.ctx, "SELECT id, hash FROM document WHERE room = ? AND source = ? AND path = ?",
-		w.room, doc.Source, doc.Path).Scan(&id, &before)
-	switch known := err == nil; {
-	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return false, err
-	case !known && len(entries) == 0, bytes.Equal(hash, before) && len(entries) > 0:
-		return false, nil
-	case known:
-		if _, err := w.exec("DELETE FROM document WHERE id = ?", id); err != nil {
-			return false, err
-		}
-		drop := func() error { return w.drop("unit.document = ?", id) }
-		if doc.Source.file() { // it changes with every task
-			err = w.quickly(drop)
-		} else {
-			err = drop()
-		}
-		if err != nil {
-			return false, err
-		}
+	err := w.tx.QueryRowContext(w.ctx, "DELETE FROM document WHERE room = ? AND path = ? RETURNING id", w.room, doc.Path).Scan(&id)
+	if err == nil {
+		err = w.drop("unit.document = ?", id)
+	}
+	entries := tidy(doc.Entries)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) || len(entries) == 0 {
+		return none(err)
 	}
 	w.changed = true
-	if len(entries) == 0 {
-		return true, nil
-	}
-	id, err = w.insert(`INSERT INTO document (room, source, path, kind, person, weight, hash)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`, w.room, doc.Source, doc.Path, doc.Kind, doc.Person, doc.Weight, hash)
+	id, err = w.insert("INSERT INTO document (room, source, path, kind, person, weight) VALUES (?, ?, ?, ?, ?, ?)",
+		w.room, doc.Source, doc.Path, doc.Kind, doc.Person, doc.Weight)
 	for _, part := range units(doc, entries) {
 		if err == nil {
 			err = w.addUnit(id, part)
 		}
 	}
-	return true, err
+	return err
+}
+
+// none returns an error that is more than that there is no row.
+func none(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
 }
 
 func (w *writer) addUnit(document int64, part unit) error {
@@ -203,18 +220,8 @@ func (w *writer) drop(which string, args ...any) error {
 	return nil
 }
 
-// quickly lets the words of what do removes stay in the file for a while: they are not forgotten, only cleared away.
-func (w *writer) quickly(do func() error) error {
-	const secure = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)"
-	_, err := w.exec(secure, 0)
-	if err == nil {
-		err = do()
-	}
-	if err == nil {
-		_, err = w.exec(secure, 1)
-	}
-	return err
-}
+// dropAll removes what there is of the room, except the vectors.
+func (w *writer) dropAll() error { return errors.Join(w.drop("true"), w.dropEmpty()) }
 
 // dropEmpty removes documents of which no unit is left.
 func (w *writer) dropEmpty() error {
@@ -232,11 +239,9 @@ func (w *writer) finish(mostChunks, mostBytes float64) error {
 		if w.chunks, w.bytes = 0, 0; err != nil || chunks < nearlyFull*mostChunks && size < nearlyFull*mostBytes {
 			return err
 		}
-		err = w.quickly(func() error {
-			return w.drop(`unit.id IN (SELECT unit.id FROM unit JOIN document ON document.id = unit.document
-				WHERE unit.room = ? AND source IN (?, ?) ORDER BY unit.time, unit.id LIMIT 200)`,
-				w.room, SourceTranscript, SourceExecution)
-		})
+		err = w.drop(`unit.id IN (SELECT unit.id FROM unit JOIN document ON document.id = unit.document
+			WHERE unit.room = ? AND source IN (?, ?) ORDER BY unit.time, unit.id LIMIT 200)`,
+			w.room, SourceTranscript, SourceExecution)
 		switch {
 		case err != nil:
 			return err

@@ -72,49 +72,16 @@ func (x *Index) Entries(ctx context.Context, id string) (all []Entry, err error)
 }
 
 // Has reports whether there is a document.
-func (x *Index) Has(ctx context.Context, source Source, path string) (bool, error) {
-	found, err := texts(ctx, x.db, "SELECT path FROM document WHERE room = ? AND source = ? AND path = ?",
-		x.room, source, path)
+func (x *Index) Has(ctx context.Context, path string) (bool, error) {
+	found, err := texts(ctx, x.db, "SELECT path FROM document WHERE room = ? AND path = ?", x.room, path)
 	return len(found) > 0, x.failed("look up document", err)
 }
 
-// Paths lists the documents of a source.
-func (x *Index) Paths(ctx context.Context, source Source) (map[string]bool, error) {
-	paths, err := texts(ctx, x.db, "SELECT path FROM document WHERE room = ? AND source = ?", x.room, source)
-	all := map[string]bool{}
-	for _, path := range paths {
-		all[path] = true
-	}
-	return all, x.failed("list documents", err)
-}
+const entryColumns = "first, last, entry.time, speaker, text, event"
 
-// maxGiven bounds what is known of the results that the sessions of a room were given: the oldest are dropped.
-const maxGiven = 2000
-
-// Give records that a session of the agent has been given results, by their IDs.
-func (x *Index) Give(ctx context.Context, session string, ids []string) error {
-	if len(ids) == 0 || session == "" {
-		return nil
-	}
-	return x.write(ctx, "note what was given", func(w *writer) error {
-		for _, id := range ids {
-			if _, err := w.exec("INSERT INTO given (room, session, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-				w.room, session, id); err != nil {
-				return err
-			}
-		}
-		_, err := w.exec(`DELETE FROM given WHERE room = ?1 AND id <=
-			(SELECT id FROM given WHERE room = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, w.room, maxGiven)
-		return err
-	})
-}
-
-// Given returns the IDs of the results that a session was given.
-func (x *Index) Given(ctx context.Context, session string) (map[string]bool, error) {
-	ids, err := texts(ctx, x.db, "SELECT key FROM given WHERE room = ? AND session = ?", x.room, session)
-	all := map[string]bool{}
-	for _, id := range ids {
-		all[id] = true
-	}
-	return all, x.failed("read what was given", err)
+func scanEntry(rows *sql.Rows, more ...any) (e Entry, err error) {
+	var at int64
+	err = rows.Scan(append([]any{&e.From, &e.To, &at, &e.Speaker, &e.Text, &e.Event}, more...)...)
+	e.Time = timeOf(at)
+	return e, err
 }

@@ -96,7 +96,7 @@ const removeTime = time.Minute
 
 // Remove removes the memory of a room.
 func Remove(dir, room string) error {
-	if !Exists(dir, room) {
+	if _, err := os.Stat(Path(dir)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), removeTime)
@@ -105,55 +105,13 @@ func Remove(dir, room string) error {
 	if err != nil {
 		return err
 	}
-	if err = x.clear(ctx); err == nil { // the stems of deleted chunks stay in the index until it is merged
-		_, err = x.db.ExecContext(ctx, "INSERT INTO words (words) VALUES ('optimize')")
-	}
-	if err == nil {
-		_, err = x.db.ExecContext(ctx, "DELETE FROM room WHERE id = ?", x.room)
+	err = x.Empty(ctx)
+	for _, statement := range []string{
+		"DELETE FROM vector WHERE room = ?", "DELETE FROM sketch WHERE room = ?", "DELETE FROM room WHERE id = ?",
+	} {
+		if err == nil {
+			_, err = x.db.ExecContext(ctx, statement, x.room)
+		}
 	}
 	return errors.Join(x.failed("remove memory", err), x.Close())
-}
-
-// clear removes everything that is remembered of the room, which the caller then stores again.
-func (x *Index) clear(ctx context.Context) error {
-	err := x.write(ctx, "clear memory", func(w *writer) error {
-		for _, table := range []string{"vector", "sketch", "given"} {
-			if _, err := w.exec("DELETE FROM "+table+" WHERE room = ?", w.room); err != nil {
-				return err
-			}
-		}
-		if _, err := w.exec("UPDATE room SET filled = 0 WHERE id = ?", w.room); err != nil {
-			return err
-		}
-		return w.quickly(func() error { return errors.Join(w.drop("true"), w.dropEmpty()) })
-	})
-	x.unfilled = x.unfilled || err == nil
-	return err
-}
-
-// Move gives the memory of a room to its successor. One that has learned something already must be filled again. It may
-// be repeated.
-func Move(ctx context.Context, dir, from, to string) error {
-	if from == to || !Exists(dir, from) {
-		return nil
-	}
-	x, err := Open(ctx, dir, to)
-	if err != nil {
-		return err
-	}
-	var learned bool
-	err = x.db.QueryRowContext(ctx, "SELECT chunks > 0 FROM room WHERE id = ?", x.room).Scan(&learned)
-	if err == nil && !learned {
-		err = sqlitefile.InTx(ctx, x.db, func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM room WHERE id = ? AND chunks = 0", x.room); err != nil {
-				return err
-			}
-			_, err := tx.ExecContext(ctx, "UPDATE room SET name = ? WHERE name = ?", to, from)
-			return err
-		})
-	} else if err == nil {
-		_, err = x.db.ExecContext(ctx, "UPDATE room SET filled = 0 WHERE id = ?", x.room)
-		err = errors.Join(err, Remove(dir, from))
-	}
-	return errors.Join(x.failed("move memory", err), x.Close())
 }

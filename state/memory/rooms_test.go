@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,12 +32,10 @@ func TestRoomsAreApart(t *testing.T) {
 	model := &agenttest.Embeddings{}
 	fill := func(x *Index, secret string) {
 		t.Helper()
-		put(t, x, SourceMemory, "MEMORY.md", "- the pelican's code is "+secret+"\n")
-		_, err := x.Put(t.Context(), saidBy("$"+secret, "we spoke of the pelican on 3 March 2026: "+secret)...)
-		must(t, err)
+		put(t, x, SourceNote, "MEMORY.md", "- the pelican's code is "+secret+"\n")
+		must(t, x.Put(t.Context(), saidBy("$"+secret, "we spoke of the pelican on 3 March 2026: "+secret)...))
 		note(t, x, "fact", "a pelican eats fish, says "+secret)
 		embedAll(t, x, model)
-		must(t, x.Give(t.Context(), "session", []string{secret}))
 	}
 	fill(x, "alpha")
 	fill(y, "omega")
@@ -61,35 +58,21 @@ func TestRoomsAreApart(t *testing.T) {
 	}
 	entries, err := x.Read(t.Context(), "MEMORY.md", 1, 9)
 	must(t, err)
-	given, err := x.Given(t.Context(), "session")
-	must(t, err)
-	paths, err := x.Paths(t.Context(), SourceTranscript)
-	must(t, err)
 	unembedded, err := x.Unembedded(t.Context(), "another", 100)
 	must(t, err)
-	if all := fmt.Sprint(entries, given, paths, unembedded); strings.Contains(all, "omega") || !strings.Contains(all, "alpha") {
+	if all := fmt.Sprint(entries, unembedded); strings.Contains(all, "omega") || !strings.Contains(all, "alpha") {
 		t.Errorf("it says %s", all)
 	}
 	if entries, err := x.Entries(t.Context(), hits[0].ID); err != nil || len(entries) > 0 {
 		t.Errorf("it has the other's entries: %+v, %v", entries, err)
 	}
-	if has, err := x.Has(t.Context(), SourceTranscript, "conversation/$omega"); err != nil || has {
+	if has, err := x.Has(t.Context(), "conversation/$omega"); err != nil || has {
 		t.Errorf("it has the other's document: %v", err)
 	}
 	before, err := y.Status(t.Context())
 	must(t, err)
-	for _, forget := range []func() ([]Removed, error){
-		func() ([]Removed, error) { return x.Forget(t.Context(), "omega") },
-		func() ([]Removed, error) { return x.RemoveEvent(t.Context(), "$omega") },
-		func() ([]Removed, error) { return x.Forget(t.Context(), "pelican") },
-		func() ([]Removed, error) { return nil, x.DropUnused(t.Context()) },
-		func() ([]Removed, error) { return nil, x.clear(t.Context()) },
-	} {
-		removed, err := forget()
-		if err != nil && !errors.Is(err, ErrNotFound) || strings.Contains(fmt.Sprint(removed), "omega") {
-			t.Errorf("removed %+v, %v", removed, err)
-		}
-	}
+	must(t, x.Rebuild(t.Context(), document(SourceNote, "MEMORY.md", "- alpha")))
+	must(t, x.Empty(t.Context()))
 	after, err := y.Status(t.Context())
 	must(t, err)
 	if diff := cmp.Diff(before, after); diff != "" {
@@ -106,8 +89,8 @@ func TestRoomsAndFile(t *testing.T) {
 		t.Errorf("no file: %v, %v", rooms, err)
 	}
 	x, other := openIn(t, dir), openRoom(t, dir, "!other:x")
-	put(t, x, SourceMemory, "MEMORY.md", "- only here")
-	put(t, other, SourceMemory, "MEMORY.md", "- only there")
+	put(t, x, SourceNote, "MEMORY.md", "- only here")
+	put(t, other, SourceNote, "MEMORY.md", "- only there")
 	_ = openRoom(t, dir, "!empty:x")
 	rooms, err := Rooms(t.Context(), dir)
 	must(t, err)
@@ -130,34 +113,6 @@ func TestRoomsAndFile(t *testing.T) {
 	must(t, exec.CommandContext(t.Context(), "mkfifo", Path(dir)).Run())
 	if _, err := Open(t.Context(), dir, den); err == nil {
 		t.Error("a pipe was opened as an index")
-	}
-}
-
-func TestMove(t *testing.T) {
-	dir, ctx := t.TempDir(), t.Context()
-	must(t, Move(ctx, dir, "!old", "!new")) // a room without memory
-	x := openRoom(t, dir, "!old")
-	note(t, x, "fact", "the port is 5433")
-	must(t, x.Filled(ctx))
-	must(t, x.Close())
-	for range 2 { // it may be repeated
-		must(t, Move(ctx, dir, "!old", "!new"))
-	}
-	if Exists(dir, "!old") {
-		t.Error("the old room still has a memory")
-	}
-	x = openRoom(t, dir, "!new")
-	if wantFirst(t, x, "port", "5433"); x.Unfilled() {
-		t.Error("it must be filled again")
-	}
-	// A successor that has learned something already keeps it, and is filled again.
-	y := openRoom(t, dir, "!old")
-	note(t, y, "fact", "another")
-	must(t, y.Close())
-	must(t, Move(ctx, dir, "!old", "!new"))
-	x = openRoom(t, dir, "!new")
-	if wantFirst(t, x, "port", "5433"); !x.Unfilled() || Exists(dir, "!old") {
-		t.Error("it lacks what the old room had")
 	}
 }
 
@@ -191,7 +146,7 @@ func TestDamagedFileIsMadeAgain(t *testing.T) {
 				}
 				imported(t, x, "talk", strings.Repeat(`{"content":"`+writerOf(1)(40)+"\"}\n", 2000))
 				note(t, x, "fact", "The otter is called Emil.")
-				must(t, x.Filled(t.Context()))
+				must(t, x.write(t.Context(), "fill", func(w *writer) error { _, err := w.exec("UPDATE room SET filled = 1 WHERE id = ?", w.room); return err }))
 				must(t, x.Close())
 			}
 			harm(t, Path(dir))
@@ -202,7 +157,7 @@ func TestDamagedFileIsMadeAgain(t *testing.T) {
 			x := openIn(t, dir)
 			if !x.Unfilled() && name != "nothing" { // it is noticed in use
 				_, err := x.Search(t.Context(), Query{Text: "otter talk topic " + writerOf(1)(40)})
-				_, other := x.Put(t.Context(), Markdown(SourceMemory, "MEMORY.md", writerOf(2)(4000)))
+				other := x.Put(t.Context(), document(SourceNote, "MEMORY.md", writerOf(2)(4000)))
 				if !damage.Is(errors.Join(err, other)) {
 					t.Fatalf("the damage is not noticed: %v, %v", err, other)
 				}
@@ -212,7 +167,7 @@ func TestDamagedFileIsMadeAgain(t *testing.T) {
 			if x.Unfilled() != (name != "nothing") {
 				t.Errorf("unfilled: %v", x.Unfilled())
 			}
-			put(t, x, SourceMemory, "MEMORY.md", "- a walrus")
+			put(t, x, SourceNote, "MEMORY.md", "- a walrus")
 			wantFirst(t, x, "walrus", "a walrus")
 			must(t, x.Close())
 			if y := openRoom(t, dir, "!other:x"); y.Unfilled() != (name != "nothing") {
@@ -237,7 +192,7 @@ func overwrite(t *testing.T, path string, at, size int64) {
 func TestDamageWaitsForOthers(t *testing.T) {
 	dir := t.TempDir()
 	x := openIn(t, dir)
-	put(t, x, SourceMemory, "MEMORY.md", "- a walrus")
+	put(t, x, SourceNote, "MEMORY.md", "- a walrus")
 	must(t, damage.Mark(Path(dir), errors.New("test")))
 	late, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -258,7 +213,7 @@ func TestExamine(t *testing.T) {
 		t.Errorf("no file: %+v, %v", h, err)
 	}
 	x := openIn(t, dir)
-	put(t, x, SourceMemory, "MEMORY.md", "- a walrus")
+	put(t, x, SourceNote, "MEMORY.md", "- a walrus")
 	h, err := Examine(t.Context(), dir) // in use
 	if must(t, err); h.Rooms != 1 || h.Bytes == 0 || time.Since(h.Changed) > time.Minute {
 		t.Errorf("%+v", h)
@@ -267,48 +222,5 @@ func TestExamine(t *testing.T) {
 	defer cancel()
 	if _, err := Examine(late, dir); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("out of time: %v", err)
-	}
-}
-
-// What only the indexes of an earlier release have is given away once, and they go.
-func TestTakeOld(t *testing.T) {
-	dir := t.TempDir()
-	folder := filepath.Join(dir, Folder)
-	must(t, os.Mkdir(folder, 0o700))
-	db, err := sqlitefile.Open(filepath.Join(folder, "aa.db"), nil)
-	must(t, err)
-	_, err = db.Exec(`CREATE TABLE meta (key TEXT, value TEXT); INSERT INTO meta VALUES ('room', '!den:x');
-		CREATE TABLE document (id INTEGER PRIMARY KEY, source TEXT, path TEXT, origin TEXT);
-		INSERT INTO document VALUES (1, 'note', 'fact', 'fact'), (2, 'import', 'talk.jsonl', '/a/talk.jsonl'), (3, 'transcript', 'c', 'task'), (4, 'memory', 'MEMORY.md', '');
-		CREATE TABLE entry (id INTEGER PRIMARY KEY, document INTEGER, first INTEGER, last INTEGER, time INTEGER, speaker TEXT, text TEXT, event TEXT);
-		INSERT INTO entry VALUES (1, 1, 1, 1, 7, '', 'the port is 5433', '$1'), (2, 1, 2, 2, 8, '', 'another', ''), (3, 2, 4, 4, 0, 'ann', 'hello', ''), (4, 3, 1, 1, 0, '', 'said', '$2'), (5, 4, 1, 1, 0, '', 'a line', '');
-		CREATE TABLE forgotten (hash BLOB, time INTEGER); INSERT INTO forgotten VALUES (x'0aff', 1)`)
-	must(t, errors.Join(err, db.Close()))
-	must(t, os.WriteFile(filepath.Join(folder, "bb.db"), []byte("this is no database, but a text"), 0o600))
-	for _, name := range []string{"aa.forgotten", "aa.db.redactions", "aa.db.edits", "lock"} {
-		must(t, os.WriteFile(filepath.Join(folder, name), []byte("$Deleted:x\n"), 0o600))
-	}
-	broken := errors.New("cannot store it now")
-	if err := TakeOld(t.Context(), dir, func(Old) error { return broken }); !errors.Is(err, broken) || !damage.Is(err) {
-		t.Errorf("error: %v", err)
-	}
-	var all []Old
-	keep := func(o Old) error { all = append(all, o); return nil }
-	for range 2 {
-		if err := TakeOld(t.Context(), dir, keep); !damage.Is(err) || !strings.Contains(err.Error(), "bb.db") {
-			t.Errorf("error: %v", err)
-		}
-	}
-	want := []Old{{Room: "!den:x", Documents: []Document{
-		{Source: SourceNote, Path: "fact", Entries: []Entry{{From: 1, To: 1, Time: timeOf(7), Text: "the port is 5433", Event: "$1"}, {From: 2, To: 2, Time: timeOf(8), Text: "another"}}},
-		{Source: SourceImport, Path: "/a/talk.jsonl", Entries: []Entry{{From: 4, To: 4, Speaker: "ann", Text: "hello"}}},
-	}, Forgotten: []string{"0aff"}}}
-	if diff := cmp.Diff(want, all); diff != "" {
-		t.Error(diff)
-	}
-	must(t, os.Remove(filepath.Join(folder, "bb.db")))
-	must(t, TakeOld(t.Context(), dir, keep))
-	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is still there: %v", err)
 	}
 }

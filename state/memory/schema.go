@@ -2,7 +2,7 @@ package memory
 
 // schemaVersion is the version of the tables and of the words in them, in user_version. A file of another version is
 // deleted, and filled again.
-const schemaVersion = 3
+const schemaVersion = 4
 
 const schema = `
 CREATE TABLE room (
@@ -23,8 +23,7 @@ CREATE TABLE document (
 	kind   TEXT NOT NULL,
 	person TEXT NOT NULL,
 	weight REAL NOT NULL,
-	hash   BLOB NOT NULL,
-	UNIQUE (room, source, path)
+	UNIQUE (room, path)
 );
 
 CREATE TABLE unit (
@@ -65,7 +64,6 @@ CREATE INDEX entry_event ON entry (event) WHERE event <> '';
 -- The words of each chunk, each with the number of its room in front, so that a query finds nothing of another room.
 CREATE VIRTUAL TABLE words USING fts5 (stems, tokenize = 'ascii');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
-INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 
 -- The vectors of texts of chunks, a signed byte for each dimension; empty if the model makes none.
 CREATE TABLE vector (
@@ -79,14 +77,5 @@ CREATE TABLE vector (
 CREATE TABLE sketch (
 	room  INTEGER PRIMARY KEY,
 	signs BLOB NOT NULL
-);
-
--- The results that a session of the agent has been given.
-CREATE TABLE given (
-	id      INTEGER PRIMARY KEY,
-	room    INTEGER NOT NULL,
-	session TEXT NOT NULL,
-	key     TEXT NOT NULL,
-	UNIQUE (room, session, key)
 );
 `

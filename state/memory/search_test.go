@@ -10,7 +10,7 @@ import (
 // A query is a text of a person: nothing in it is syntax.
 func TestHostileQueries(t *testing.T) {
 	x := openIn(t, t.TempDir())
-	put(t, x, SourceMemory, "MEMORY.md", "- the otter is near and not far, or is it?\n")
+	put(t, x, SourceNote, "MEMORY.md", "- the otter is near and not far, or is it?\n")
 	for _, query := range []string{
 		"", " ", "?", `"`, `""`, `'`, "*", "otter*", "otter AND", "NOT otter", "NEAR(otter, 2)", "stems:otter", "otter OR", "^otter", "-otter", "{stems}: otter", "(otter", "otter)",
 		`" OR 1=1 --`, "\x00otter", "\xff\xfe", "otter\x00", strings.Repeat("otter ", 100_000), strings.Repeat("(", 10_000), strings.Repeat("a b c d ", 5000), "🦦", "日本", "and or not", "%", "_", "otter'; DROP TABLE entry; --",
@@ -77,7 +77,7 @@ func TestCrowdsAndDuplicates(t *testing.T) {
 
 func TestWeightRecencyAndFilters(t *testing.T) {
 	x := openIn(t, t.TempDir())
-	_, err := x.Put(t.Context(), Document{Source: SourceTranscript, Path: "t", Entries: []Entry{
+	err := x.Put(t.Context(), Document{Source: SourceTranscript, Path: "t", Entries: []Entry{
 		{From: 1, To: 1, Time: day(1, 1), Text: "deploy to production"}, {From: 2, To: 2, Time: day(6, 1), Text: "deploy to staging"},
 	}})
 	must(t, err)
@@ -85,7 +85,7 @@ func TestWeightRecencyAndFilters(t *testing.T) {
 	if must(t, err); len(hits) != 2 || hits[0].Text != "deploy to staging" {
 		t.Errorf("what is new does not come first: %v", hits)
 	}
-	put(t, x, SourceMemory, "MEMORY.md", "deploy to canary")
+	put(t, x, SourceNote, "MEMORY.md", "deploy to canary")
 	wantFirst(t, x, "where to deploy", "canary")
 	hits, err = x.Search(t.Context(), Query{Text: "where to deploy", Sources: []Source{SourceTranscript}, Now: day(6, 2), Max: 1})
 	if must(t, err); len(hits) != 1 || hits[0].Source != SourceTranscript {

@@ -26,10 +26,12 @@ type Unembedded struct {
 }
 
 // Unembedded returns texts of chunks without a vector of a model, the newest first and at most n. Vectors of another model
-// are dropped. It returns none if the newest chunks have their vectors.
+// are dropped. It returns none if the newest chunks have their vectors; then those of texts that have gone are dropped.
 func (x *Index) Unembedded(ctx context.Context, model string, n int) (all []Unembedded, err error) {
 	err = x.write(ctx, "find texts without vectors", func(w *writer) error {
-		all, err = w.unembedded(model, n, maxVectors)
+		if all, err = w.unembedded(model, n, maxVectors); err == nil && len(all) == 0 {
+			err = w.dropUnused(maxVectors)
+		}
 		return err
 	})
 	return all, err
@@ -108,11 +110,7 @@ func (w *writer) embed(model string, of []Unembedded, values [][]byte) error {
 	return w.sketch()
 }
 
-// DropUnused drops the vectors of texts that are no longer there. Until then, a text that comes back needs no new one.
-func (x *Index) DropUnused(ctx context.Context) error {
-	return x.write(ctx, "drop vectors", func(w *writer) error { return w.dropUnused(maxVectors) })
-}
-
+// dropUnused drops the vectors of texts that are no longer there. Until then, a text that comes back needs no new one.
 func (w *writer) dropUnused(most int) error {
 	res, err := w.exec(`DELETE FROM vector WHERE room = ?1 AND hash NOT IN
 		(SELECT hash FROM chunk WHERE room = ?1 ORDER BY id DESC LIMIT ?2)`, w.room, most)

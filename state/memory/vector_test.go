@@ -68,7 +68,7 @@ func wantVectors(t testing.TB, x *Index, want, chunks int) {
 func TestParaphrase(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	model := &agenttest.Embeddings{Same: []string{"automobile car vehicle", "colour red paint"}}
-	put(t, x, SourceMemory, "MEMORY.md", "## A\n\n- Ann's car is red.\n\n## B\n\n- The printer is on floor two.\n\n## C\n\n- Bread is baked on Mondays.\n")
+	put(t, x, SourceNote, "MEMORY.md", "## A\n\n- Ann's car is red.\n\n## B\n\n- The printer is on floor two.\n\n## C\n\n- Bread is baked on Mondays.\n")
 	const question = "Which colour has her automobile?"
 	embedAll(t, x, model)
 	hits, err := x.Search(t.Context(), Query{Text: question})
@@ -91,7 +91,7 @@ func TestParaphrase(t *testing.T) {
 			t.Errorf("vector of %s with %d dimensions: %v, %v", v.Model, len(v.Values), hits, err)
 		}
 	}
-	hits, err = x.Search(t.Context(), Query{Text: question, Vector: vectorOf(model, question), Sources: []Source{SourceNote}})
+	hits, err = x.Search(t.Context(), Query{Text: question, Vector: vectorOf(model, question), Sources: []Source{SourceAnswer}})
 	if must(t, err); len(hits) > 0 {
 		t.Errorf("other sources are found: %v", hits)
 	}
@@ -99,7 +99,7 @@ func TestParaphrase(t *testing.T) {
 
 func TestVectorsAreChecked(t *testing.T) {
 	x := openIn(t, t.TempDir())
-	put(t, x, SourceMemory, "MEMORY.md", "- one about ferrets\n")
+	put(t, x, SourceNote, "MEMORY.md", "- one about ferrets\n")
 	some, err := x.Unembedded(t.Context(), scripted, 9)
 	must(t, err)
 	for _, wrong := range [][][]float32{nil, {nil}, {make([]float32, Dimensions)}, {make([]float32, 3072)}} {

@@ -58,6 +58,6 @@ func FuzzWords(f *testing.F) {
 		})
 		_ = parse(text)
 		_ = spans(text, day(1, 1))
-		_ = Markdown(SourceMemory, "MEMORY.md", text)
+		_ = document(SourceNote, "MEMORY.md", text)
 	})
 }

@@ -258,7 +258,7 @@ func TestMemoryInABackup(t *testing.T) {
 	}
 	x, err := memory.Open(t.Context(), to, "!c:x")
 	if err == nil {
-		_, err = x.Put(t.Context(), memory.Markdown(memory.SourceLog, "memory/2026-01-01.md", "- of another bot\n"))
+		err = x.Put(t.Context(), memory.Document{Source: memory.SourceLog, Path: "log/1", Entries: []memory.Entry{{From: 1, To: 1, Text: "of another bot"}}})
 		err = errors.Join(err, x.Close())
 	}
 	if err != nil {

@@ -163,15 +163,16 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 		return err
 	}
 	return m.record(ctx, func(memories *recall.Memory, journal *state.Journal) error {
-		texts, events, err := memories.Meant(ctx, room, cmp.Or(id, m.text))
+		texts, _, err := memories.Meant(ctx, room, cmp.Or(id, m.text))
 		if err != nil {
 			return err
 		}
-		out, err := journal.Removal.Scrub(ctx, room, room, state.Without(texts...))
+		scrub := state.Without(texts...)
+		out, err := journal.Removal.Scrub(ctx, room, room, scrub)
 		if err != nil {
 			return err
 		}
-		n, err := memories.Forget(ctx, room, events, texts)
+		n, err := memories.Unlearn(ctx, room, scrub)
 		switch n = max(n, len(out.Texts)); {
 		case err != nil:
 			return err

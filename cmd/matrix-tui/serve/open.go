@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/rs/zerolog"
@@ -63,6 +64,9 @@ func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors, l
 	podman.Place = sandbox.Place{Doors: doors, Inits: filepath.Join(dir, "boxinit"), Version: cli.Version()}
 	parts.Podman = sandbox.NewRooms(podman, log)
 	opened = append(opened, func() error { parts.Podman.Close(); return nil })
+	if err := os.RemoveAll(filepath.Join(dir, "memory")); err != nil { // the indexes of f0f5333, one for each room
+		log.Warn().Err(err).Msg("cannot delete the indexes of an earlier release")
+	}
 	if cfg.MemorySlot != settings.NoMemory {
 		if parts.Recall, err = memories.OpenMemory(ctx, cfg, parts.Store, parts.Journal, log); err != nil {
 			return parts, nil, err
@@ -76,7 +80,6 @@ func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors, l
 				log.Warn().Err(err).Msg("cannot delete the index of a lost journal")
 			}
 		}
-		parts.Recall.TakeOld(ctx)
 	}
 	return parts, closeAll, nil
 }
