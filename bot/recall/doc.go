@@ -20,15 +20,15 @@
 // # Files
 //
 // [Memory.Sync] writes notes into MEMORY.md and memory/YYYY-MM-DD.md, and reads what people and the agent have changed there:
-// a line that is gone is forgotten, a new one is a note.
+// a line that is gone is forgotten, a new one is a note. From context.md and status.md it removes what was forgotten.
 //
 // # What is never remembered
 //
 // Secrets ([Filter.Clean], [AsksForSecret]), approvals ([Approval]), and instructions that somebody planted in a page, a
 // file or a message ([Instructs]). That is a list of phrases, not a guarantee: what the agent is given is marked as notes,
 // and nothing in it can do more than the agent itself. What was forgotten is kept as a hash, and comes back only if a person
-// says it again. Whoever forgets removes the text from the record first (see bot/task), and then from the index with
-// [Memory.Forget].
+// says it again. Whoever forgets removes the text from the record (see bot/task), and calls [Memory.Doubt] before and after:
+// the next use builds the index again from what is left.
 //
 // # Embeddings
 //

@@ -1,10 +1,11 @@
-// Package memory is what rooms can look up: an index over what was said and done in them, what they have noted, their
-// memory files and imported conversations.
+// Package memory is what rooms can look up: an index over what was said and done in them, what they have noted, and
+// imported conversations.
 //
 // The index is one SQLite file for all rooms, STATE_DIR/memory.db, with mode 0600. It is a cache of the record and the
-// transcripts; only what a session was given, and vectors, are nowhere else, and may be lost. A file that is damaged or of another release is deleted, and every room says that
-// it is Unfilled until its caller has stored what it has (Put) and calls Filled. The text in it is not encrypted,
-// like everything in STATE_DIR except the device keys.
+// transcripts; only vectors are nowhere else, and may be lost. A file that is damaged or of another release is deleted, and
+// every room says that it is Unfilled until its caller calls Rebuild with what it has. Nothing is removed from an index but
+// by Empty and Rebuild, or by a new version of a document. The text in it is not encrypted, like everything in STATE_DIR
+// except the device keys.
 //
 // An [Index] is one room's view of the file. It is cheap: Open it for a use, and Close it. Every query has the room in
 // its condition, and every word in the index its room's number in front: what one room remembers is never found from
@@ -12,10 +13,10 @@
 //
 // # What is stored
 //
-//   - document: a conversation, a task, a note, a file or an import, with its kind, its person and its salience,
-//   - unit: a part of a document that belongs together: a conversation without a long pause, or a section of a file,
+//   - document: a conversation, a task, a note or an import, with its kind, its person and its salience,
+//   - unit: a part of a document that belongs together, such as a conversation without a long pause,
 //   - chunk: about 400 tokens of a unit, which is what a search returns,
-//   - entry: a message, a paragraph or a list item, with its lines, its time and its message: what can be forgotten,
+//   - entry: a message or a line, with its place, its time and its event,
 //   - words: an FTS5 index over the stems of the chunks. Stop words are not in it,
 //   - vector and sketch: the embeddings of the newest chunks, if the caller fetches any (Unembedded, Embed).
 //

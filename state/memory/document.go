@@ -43,7 +43,7 @@ type Document struct {
 	Entries []Entry // in their order
 }
 
-// Entry is a message, a paragraph or a list item: what can be forgotten.
+// Entry is a message or a line.
 type Entry struct {
 	From, To int       // lines in the document, from 1
 	Time     time.Time // zero if unknown

@@ -28,7 +28,7 @@ type foundChunk struct {
 }
 
 // load reads units in the given order, until they are enough to rank. With a filter, most of them may be others'.
-func (x *Index) load(ctx context.Context, q Query, ids []int64) ([]foundUnit, error) {
+func (x searcher) load(ctx context.Context, q Query, ids []int64) ([]foundUnit, error) {
 	most, atOnce := len(ids), 40
 	if q.filtered() {
 		most, atOnce = candidates, 160
@@ -53,7 +53,7 @@ func (x *Index) load(ctx context.Context, q Query, ids []int64) ([]foundUnit, er
 	return found, nil
 }
 
-func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) (found []foundUnit, err error) {
+func (x searcher) loadSome(ctx context.Context, q Query, ids []int64) (found []foundUnit, err error) {
 	where, args := x.where(q)
 	lastUnit, lastChunk := int64(-1), int64(-1)
 	err = each(ctx, x.db, func(rows *sql.Rows) error {

@@ -29,7 +29,7 @@ type near struct {
 
 // nearest finds the units that are nearest to a query, the nearest first. n is nil if the query has no vector, or the
 // room none of its model.
-func (x *Index) nearest(ctx context.Context, q Query) (n *near, units []int64, err error) {
+func (x searcher) nearest(ctx context.Context, q Query) (n *near, units []int64, err error) {
 	value := quantize(q.Vector.Values)
 	if value == nil {
 		return nil, nil, nil
@@ -61,7 +61,7 @@ func (x *Index) nearest(ctx context.Context, q Query) (n *near, units []int64, e
 }
 
 // measure adds to chunks how near they are.
-func (x *Index) measure(ctx context.Context, n *near, found []foundUnit) error {
+func (x searcher) measure(ctx context.Context, n *near, found []foundUnit) error {
 	chunks := map[int64]*foundChunk{}
 	var ids []int64
 	for i := range found {
@@ -83,7 +83,7 @@ func (x *Index) measure(ctx context.Context, n *near, found []foundUnit) error {
 }
 
 // compare says how near the vectors of some chunks are: 1 is the same direction.
-func (x *Index) compare(ctx context.Context, n *near, is func(chunk, unit int64, score float64), where string,
+func (x searcher) compare(ctx context.Context, n *near, is func(chunk, unit int64, score float64), where string,
 	args ...any,
 ) error {
 	return each(ctx, x.db, func(rows *sql.Rows) error {

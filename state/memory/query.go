@@ -38,7 +38,7 @@ const Nobody = "\x00"
 func (q Query) filtered() bool { return len(q.Sources) > 0 || q.Kind != "" || q.Person != "" }
 
 // where is the condition for what a query may find, in the room.
-func (x *Index) where(q Query) (where string, args []any) {
+func (x searcher) where(q Query) (where string, args []any) {
 	where, args = " AND document.room = ?", []any{x.room}
 	if len(q.Sources) > 0 {
 		where += " AND source IN (" + marks(len(q.Sources)) + ")"
@@ -95,7 +95,7 @@ func capital(text, word string) bool {
 }
 
 // terms looks up the stems of a query, and returns the rarest that are in the index, and how many are not.
-func (x *Index) terms(ctx context.Context, stems []string) (found []term, unknown int, err error) {
+func (x searcher) terms(ctx context.Context, stems []string) (found []term, unknown int, err error) {
 	for _, stem := range stems {
 		docs, err := x.docs(ctx, stem)
 		if err != nil {
@@ -119,7 +119,7 @@ func (x *Index) terms(ctx context.Context, stems []string) (found []term, unknow
 
 // docs returns in how many chunks a stem occurs. For a common stem it is an estimate: how long it takes to count them all
 // would depend on the size of the room.
-func (x *Index) docs(ctx context.Context, stem string) (int, error) {
+func (x searcher) docs(ctx context.Context, stem string) (int, error) {
 	var n, reached, first, last int
 	err := x.db.QueryRowContext(ctx, `SELECT count(*), ifnull(max(rowid), 0)
 		FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)`, `"`+stemIn(x.room, stem)+`"`, counted).Scan(&n, &reached)
@@ -133,7 +133,7 @@ func (x *Index) docs(ctx context.Context, stem string) (int, error) {
 
 // similar finds the stems of the index that are probably the same word in another form, or the same word without a
 // typing error: they have the same beginning.
-func (x *Index) similar(ctx context.Context, stem string) (term, error) {
+func (x searcher) similar(ctx context.Context, stem string) (term, error) {
 	const most, least, looked = 6, 4, 3000
 	t := term{weight: 0.6}
 	runes := []rune(stem)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,11 +29,17 @@ type Hit struct {
 // Search finds what fits a query, best first: one chunk of each unit, and others only if there are too few. It returns
 // nothing for a query that has no word in common with the memory, unless it has a vector.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, err := x.search(ctx, q)
+	hits, err := searcher{x.db, x.room}.search(ctx, q)
 	return hits, x.failed("search memory", err)
 }
 
-func (x *Index) search(ctx context.Context, q Query) ([]Hit, error) {
+// searcher searches what the index has of a room.
+type searcher struct {
+	db   *sql.DB
+	room int64
+}
+
+func (x searcher) search(ctx context.Context, q Query) ([]Hit, error) {
 	if q.Now.IsZero() {
 		q.Now = time.Now()
 	}
@@ -75,7 +82,7 @@ func (x *Index) search(ctx context.Context, q Query) ([]Hit, error) {
 }
 
 // candidates returns the units that may fit, the most likely first.
-func (x *Index) candidates(ctx context.Context, q Query, terms []term, when []span) ([]int64, error) {
+func (x searcher) candidates(ctx context.Context, q Query, terms []term, when []span) ([]int64, error) {
 	limit := candidates
 	if q.filtered() {
 		limit *= 8 // some will be filtered out
@@ -134,7 +141,7 @@ func byCost(terms []term) (rare, common []term) {
 }
 
 // match is a query for FTS5. Stems consist of letters and digits only, and are quoted.
-func (x *Index) match(terms []term, operator string) string {
+func (x searcher) match(terms []term, operator string) string {
 	var all []string
 	for _, t := range terms {
 		var alternatives []string

@@ -64,7 +64,7 @@ const (
 )
 
 // sketched returns the hashes of the vectors with the nearest sketches, about most of them, and what is no similarity.
-func (x *Index) sketched(ctx context.Context, wanted sketch, most int) (hashes [][]byte, floor float64, err error) {
+func (x searcher) sketched(ctx context.Context, wanted sketch, most int) (hashes [][]byte, floor float64, err error) {
 	err = each(ctx, x.db, func(rows *sql.Rows) error {
 		var signs sql.RawBytes
 		err := rows.Scan(&signs)
