@@ -23,6 +23,7 @@ import (
 
 	"matrix-tui/bot/alert"
 	"matrix-tui/bot/clock"
+	"matrix-tui/bot/command"
 	"matrix-tui/bot/keyring"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/media"
@@ -59,13 +60,13 @@ type Bot struct {
 	upgrades upgrades
 	profile  presence.Profile
 
-	pairing *policy.Pairing
-	count   *metrics.Counters
+	pairing  *policy.Pairing
+	count    *metrics.Counters
+	commands *command.Deps
 
 	receipts presence.Receipts
 	watch    *alert.Watch
 
-	updating  atomic.Value  // string: event ID of the order whose update this process has started
 	answered  time.Duration // how long the homeserver took to answer the first sync; of the goroutine that syncs
 	checked   bool          // the homeserver has the newest known event; of the goroutine that syncs
 	startOver atomic.Bool   // the next sync is an initial one
@@ -119,6 +120,9 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) },
 		Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest,
 	})
+	b.commands = &command.Deps{
+		Bot: commandBot{b}, Account: b.account, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates, Allow: cfg.Allow,
+	}
 	b.timeline = timeline.New(parts.Journal, b.account)
 	b.outboxes = &outbox.Shared{Journal: parts.Journal, Account: b.account, Synced: b.synced, Group: &b.work, Log: cfg.Log}
 	return b, nil
@@ -203,7 +207,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.work.Spawn(func() { presence.WatchAddress(ctx, b.account, b.Gateway, b.log) })
 	b.work.Spawn(func() { b.tasks.Keeper.Watch(ctx) })
 	b.work.Spawn(func() { b.trimMemory(ctx) })
-	b.work.Spawn(func() { b.Models.Watch(ctx, b.modelSettings, b.watch.Note) })
+	b.work.Spawn(func() { b.Models.Watch(ctx, func() []string { return b.policy.Now().Models(b.Model) }, b.watch.Note) })
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.answered).Msg("ready")
 	return b.follow(ctx)
 }

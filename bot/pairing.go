@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"matrix-tui/bot/policy"
-	"matrix-tui/bot/text"
 	"matrix-tui/state"
-	"matrix-tui/state/sentence"
 )
 
 // doStranger sends a pairing code, which an owner can accept, to an unknown user who
@@ -56,66 +52,4 @@ func (r *room) stranger() string {
 		return user
 	}
 	return ""
-}
-
-// doPair runs !pair: it allows the user who has the code, in the direct chat where they got it and nowhere else.
-func (r *room) doPair(ctx context.Context, row state.Event, code string) error {
-	user, room, err := r.bot.pairing.Accept(code, time.Now())
-	if said, ok := sentence.Of(err); ok {
-		return r.tell(ctx, row, said)
-	}
-	if err != nil {
-		return fmt.Errorf("accept pairing code: %w", err)
-	}
-	if err := r.bot.policy.Allow(user, room, r.bot.Allow); err != nil {
-		return r.refuse(ctx, row, err)
-	}
-	other := r.bot.room(room)
-	hello := other.notice(state.KindPairing, state.KeyOf(row.Room, row.ID)+"-paired", "You're paired. Send me a task.")
-	if err := other.queue(ctx, hello); err != nil {
-		return err
-	}
-	return r.tell(ctx, row, text.Code(user)+" may now use me in their direct chat with me. To allow that in every room without its own list, send "+text.Code("!policy allow "+user)+"; in one more room, with the room's ID at the end.")
-}
-
-// refuse tells the room an error that has a sentence and returns any other.
-func (r *room) refuse(ctx context.Context, row state.Event, err error) error {
-	if said, ok := sentence.Of(err); ok {
-		return r.tell(ctx, row, said)
-	}
-	return fmt.Errorf("change policy: %w", err)
-}
-
-const policyUsage = "`!policy show`, `!policy set KEY VALUE`, `!policy allow USER`, `!policy block USER`, `!policy reset`; " +
-	"add a room's ID at the end to change only that room, else the change applies to all rooms. Keys: "
-
-// doPolicy shows and edits policy.yaml.
-func (r *room) doPolicy(ctx context.Context, row state.Event, text string) error {
-	words := strings.Fields(text)
-	room := ""
-	if last := words[len(words)-1]; len(words) > 1 && strings.HasPrefix(last, "!") {
-		room, words = last, words[:len(words)-1]
-	}
-	p := r.bot.policy
-	var err error
-	switch verb, rest := words[0], words[1:]; {
-	case verb == "show" && len(rest) == 0:
-		return r.tell(ctx, row, p.Show(room))
-	case verb == "set" && len(rest) >= 2:
-		err = p.Set(room, rest[0], strings.Join(rest[1:], " "))
-	case verb == "allow" && len(rest) == 1:
-		err = p.Allow(rest[0], room, r.bot.Allow)
-	case verb == "block" && len(rest) == 1 && r.bot.isOwner(rest[0]):
-		return r.tell(ctx, row, "An owner cannot be blocked; MATRIX_OWNERS says who they are.")
-	case verb == "block" && len(rest) == 1:
-		err = p.Block(rest[0], room)
-	case verb == "reset" && len(rest) == 0:
-		err = p.Reset(room)
-	default:
-		return r.tell(ctx, row, policyUsage+"`"+strings.Join(slices.Clone(policy.Keys), "`, `")+"`.")
-	}
-	if err != nil {
-		return r.refuse(ctx, row, err)
-	}
-	return r.tell(ctx, row, "Done.\n\n"+p.Show(room))
 }

@@ -15,19 +15,31 @@ import (
 	"matrix-tui/state/event"
 )
 
+// panicking panics with every order for an update.
+type panicking struct {
+	update.Updater
+	begun int
+}
+
+func (p *panicking) Begin(update.Order) (bool, error) {
+	p.begun++
+	panic("secret words")
+}
+
+// unprepared panics when an update is prepared.
+type unprepared struct{ update.Updater }
+
+func (unprepared) Begin(update.Order) (bool, error) { return false, nil }
+
 // An event that panics stops nothing: the room is told, and the next one is handled.
 func TestPanicOfAnEvent(t *testing.T) {
-	tried := 0
-	t.Cleanup(func() { runs["usage"] = (*room).doUsage })
-	runs["usage"] = func(*room, context.Context, state.Event, string) error {
-		tried++
-		panic("secret words")
-	}
 	var log strings.Builder
 	d := newDeciding(t, everything)
 	d.bot.log = zerolog.New(&log)
 	d.bot.work.Log = d.bot.log
-	d.text("$1", "@ann:here", "!usage", 0)
+	updates := &panicking{}
+	d.bot.commands.Updates = updates
+	d.text("$1", "@ann:here", "!self_update", 0)
 	d.text("$2", "@ann:here", "!status", time.Minute)
 	next := d.undecided()
 	for {
@@ -41,8 +53,8 @@ func TestPanicOfAnEvent(t *testing.T) {
 		_ = do() // drain tries again what fails
 	}
 	unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
-	if err != nil || tried != maxPanics || len(unsent) != 2 {
-		t.Fatalf("tried %d times, %d messages, %v", tried, len(unsent), err)
+	if err != nil || updates.begun != maxPanics || len(unsent) != 2 {
+		t.Fatalf("tried %d times, %d messages, %v", updates.begun, len(unsent), err)
 	}
 	if said := unsent[0].Body; !strings.Contains(said, "internal error") || !strings.Contains(said, "I could not handle this message") {
 		t.Errorf("the room is told %s", said)
@@ -161,9 +173,11 @@ func TestPanicInBackground(t *testing.T) {
 	if n := strings.Count(log.String(), "panic while working in the background"); n != 2 {
 		t.Errorf("%d panics: %s", n, log.String())
 	}
-	d.bot.Updates = struct{ update.Updater }{}
-	d.selfUpdate(t.Context(), update.Order{}, state.Event{Event: event.Event{Room: d.id, ID: "$1"}})
-	if told, err := d.bot.Journal.Messages.Next(t.Context(), d.id); err != nil || !strings.Contains(told.Body, "The update failed; I keep running the current release.") {
+	d.bot.Updates, d.bot.commands.Updates = unprepared{}, unprepared{}
+	d.text("$1", "@ann:here", "!self_update", 0)
+	d.decides()
+	d.bot.work.Wait()
+	if told, err := d.bot.Journal.Messages.Get(t.Context(), state.KeyOf(d.id, "$1")+"-updated"); err != nil || !strings.Contains(told.Body, "The update failed; I keep running the current release.") {
 		t.Errorf("the room is told %s, %v", told.Body, err)
 	}
 }

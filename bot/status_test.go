@@ -17,7 +17,4 @@ func TestStatusAfterList(t *testing.T) {
 	if said := d.said("$2"); !strings.Contains(said, "here\n\nThe room has no container") {
 		t.Errorf("%q", said)
 	}
-	if got, want := endLists("left:\n- a\n- b\nno - c\n- d"), "left:\n- a\n- b\n\nno - c\n- d"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
 }

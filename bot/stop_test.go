@@ -104,8 +104,9 @@ func TestWithdrawnWhileQueued(t *testing.T) {
 	if !strings.Contains(final.Body, "⏹ Stopped.") || rec.State != state.TaskAnswered || order.Status != state.Done {
 		t.Errorf("the stopped task is %s and has the answer %s; the order is %v", rec.State, final.Body, order.Status)
 	}
-	lines, err := d.workLines(t.Context())
-	if err != nil || !strings.Contains(lines[0], "1 task is queued") {
-		t.Errorf("%q, %v", lines, err)
+	d.text("$8", "@ann:here", "!status", time.Second)
+	d.decides()
+	if said := d.said("$8"); !strings.Contains(said, "1 task is queued") {
+		t.Errorf("the status is %q", said)
 	}
 }

@@ -3,10 +3,8 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/update"
@@ -20,63 +18,6 @@ const sentWait, sentLook = 5 * time.Second, 10 * time.Millisecond
 
 // ErrSwitch is returned by Run when the new release is ready to take over this process.
 var ErrSwitch = errors.New("a new release takes over")
-
-// doPlainUpdate answers a message that asks for an update in plain words with the command to use.
-func (r *room) doPlainUpdate(ctx context.Context, row state.Event) error {
-	if !r.bot.isOwner(row.Sender) {
-		return r.tell(ctx, row, "Only my owners can update me, by `!self_update`.")
-	}
-	return r.tell(ctx, row, "To update me, send `!self_update`: it shows what is new and installs the newest release. `!self_update REF` takes a tag, a branch or a commit.")
-}
-
-// doSelfUpdate runs !self_update. It finishes the row before the work starts, so that no restart can begin the update
-// again.
-func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) error {
-	b := r.bot
-	if b.Updates == nil {
-		return r.tell(ctx, row, "I was not installed from a release, so I cannot update myself. `deploy/install` sets this up.")
-	}
-	o, ok := update.Parse(text)
-	if !ok {
-		return r.tell(ctx, row, "`!self_update` takes one tag, branch or commit, or nothing for the newest.")
-	}
-	o.Room, o.Event = r.id, row.ID
-	if known, err := b.Updates.Begin(o); err != nil {
-		return r.tell(ctx, row, b.sentence(err))
-	} else if known && b.updating.Load() != row.ID {
-		return r.finish(ctx, row) // begun before a restart, which reports the outcome
-	}
-	b.updating.Store(row.ID)
-	if err := r.tell(ctx, row, "🔄 Checking for updates …"); err != nil {
-		return err
-	}
-	b.work.Start(func() { r.selfUpdate(b.ctx, o, row) })
-	return nil
-}
-
-// selfUpdate carries out an order from a room and shows the progress by editing the answer to it.
-func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) {
-	key, n := state.KeyOf(row.Room, row.ID), 0
-	say := func(text string) {
-		n++
-		m := r.notice(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), "🔄 "+text)
-		m.Relation, m.About = state.Edit, outbox.ToldTxn(row)
-		if err := r.queue(ctx, m); err != nil && ctx.Err() == nil {
-			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
-		}
-	}
-	err := r.bot.work.Guard(r.id, "updating", func() error { return r.bot.SelfUpdate(ctx, o, say) })
-	if err == nil || ctx.Err() != nil {
-		return
-	}
-	text := "No update available: I am already running the newest release."
-	if !errors.Is(err, update.ErrNothingNew) {
-		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + update.LogLines(err)
-	}
-	if err := r.queue(ctx, r.answer(row, state.KindUpdate, key+"-updated", text)); err != nil && ctx.Err() == nil {
-		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot report the update")
-	}
-}
 
 // SelfUpdate prepares the new release, waits for running tasks and makes Run return ErrSwitch. The caller has called
 // Begin. After an error the bot keeps running unchanged.

@@ -3,10 +3,9 @@
 package command
 
 import (
+	"context"
 	"slices"
 	"strings"
-
-	"matrix-tui/bot/matrix"
 )
 
 // Command is one !word.
@@ -17,44 +16,52 @@ type Command struct {
 	Brief  string // a few words for `!help`, "" for a command that only `!help all` shows
 	Owners bool   // for owners only; else for everyone who may use the bot in the room
 	Direct bool   // only in a direct chat
+	// run returns what the sender is told, or "" if it has finished the message itself. nil: the argument is a task.
+	run func(ctx context.Context, c *Call) (said string, err error)
 }
 
 // all lists all commands.
-var all = []Command{
-	{Name: "help", Text: "[all|owner]", Does: "lists my commands: the most useful, all, or those for owners"},
-	{Name: "task", Text: "TEXT", Does: "starts a task, even while I wait for an answer"},
-	{Name: "answer", Text: "TEXT", Does: "answers my open question"},
-	{Name: "steer", Text: "TEXT", Does: "interrupts the running task and continues it with your instructions"},
-	{Name: "stop", Text: "[all]", Brief: "cancels what I am doing",
-		Does: "cancels the running task, or the one waiting for an answer. With `all`, it also empties the queue and ends " +
-			"what earlier tasks left running, such as servers"},
-	{Name: "status", Brief: "shows what I am doing",
-		Does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model"},
-	{Name: "model", Text: "[auto|pro|flash|NAME]", Brief: "shows which model I use",
-		Does: "shows the model, why it was chosen and which others there are; owners set the room's"},
-	{Name: "usage", Does: "shows what this room has used of the model: tokens, runs, sessions and compactions, today and in total"},
-	{Name: "memory", Text: "[search|add|forget …]", Brief: "shows what I remember",
-		Does: "shows what I remember in this room, finds, adds or forgets something"},
-	{Name: "compact", Text: "[WHAT TO KEEP]", Does: "starts a new session from a summary of this one and the last messages"},
-	{Name: "new", Brief: "starts a new session", Does: "starts a new session: the agent keeps only this room's conversation"},
-	{Name: "reset", Text: "[sandbox]", Owners: true,
-		Does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and " +
-			"transcript are kept. With `sandbox`, it replaces the container instead"},
-	{Name: "policy", Text: "show|set|allow|block|reset …", Owners: true, Direct: true,
-		Does: "shows and changes who may talk to me in which room, and when I answer"},
-	{Name: "pair", Text: "CODE", Owners: true, Direct: true, Does: "accepts the user with this pairing code"},
-	{Name: "self_update", Text: "[REF]", Owners: true,
-		Does: "updates me to the newest release, or to the tag, branch or commit REF (`REF back` if it is older)"},
-	{Name: "rooms", Text: "[all]", Owners: true, Direct: true,
-		Does: "lists my rooms. With `all`, it shows their IDs and containers, too"},
-	{Name: "alerts", Text: "here|off", Owners: true, Does: "sends alerts about the host to this room, or turns them off"},
+var all []Command
+
+func init() { all = table() } // because help and usage read it
+
+func table() []Command {
+	return []Command{
+		{Name: "help", run: help, Text: "[all|owner]", Does: "lists my commands: the most useful, all, or those for owners"},
+		{Name: "task", Text: "TEXT", Does: "starts a task, even while I wait for an answer"},
+		{Name: "answer", run: answer, Text: "TEXT", Does: "answers my open question"},
+		{Name: "steer", run: steer, Text: "TEXT", Does: "interrupts the running task and continues it with your instructions"},
+		{Name: "stop", run: stopTask, Text: "[all]", Brief: "cancels what I am doing",
+			Does: "cancels the running task, or the one waiting for an answer. With `all`, it also empties the queue and ends " +
+				"what earlier tasks left running, such as servers"},
+		{Name: "status", run: status, Brief: "shows what I am doing",
+			Does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model"},
+		{Name: "model", run: model, Text: "[auto|pro|flash|NAME]", Brief: "shows which model I use",
+			Does: "shows the model, why it was chosen and which others there are; owners set the room's"},
+		{Name: "usage", run: usage, Does: "shows what this room has used of the model: tokens, runs, sessions and compactions, today and in total"},
+		{Name: "memory", run: memory, Text: "[search|add|forget …]", Brief: "shows what I remember",
+			Does: "shows what I remember in this room, finds, adds or forgets something"},
+		{Name: "compact", run: compact, Text: "[WHAT TO KEEP]", Does: "starts a new session from a summary of this one and the last messages"},
+		{Name: "new", run: newSession, Brief: "starts a new session", Does: "starts a new session: the agent keeps only this room's conversation"},
+		{Name: "reset", run: reset, Text: "[sandbox]", Owners: true,
+			Does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and " +
+				"transcript are kept. With `sandbox`, it replaces the container instead"},
+		{Name: "policy", run: editPolicy, Text: "show|set|allow|block|reset …", Owners: true, Direct: true,
+			Does: "shows and changes who may talk to me in which room, and when I answer"},
+		{Name: "pair", run: pair, Text: "CODE", Owners: true, Direct: true, Does: "accepts the user with this pairing code"},
+		{Name: "self_update", run: selfUpdate, Text: "[REF]", Owners: true,
+			Does: "updates me to the newest release, or to the tag, branch or commit REF (`REF back` if it is older)"},
+		{Name: "rooms", run: rooms, Text: "[all]", Owners: true, Direct: true,
+			Does: "lists my rooms. With `all`, it shows their IDs and containers, too"},
+		{Name: "alerts", run: alerts, Text: "here|off", Owners: true, Does: "sends alerts about the host to this room, or turns them off"},
+	}
 }
 
 // All returns all commands.
 func All() []Command { return slices.Clone(all) }
 
 // IsTask reports whether the command's argument is a task.
-func (c Command) IsTask() bool { return c.Name == "task" }
+func (c Command) IsTask() bool { return c.run == nil }
 
 // Usage returns a sentence about how to write the command.
 func (c Command) Usage() string {
@@ -78,27 +85,4 @@ func (c Command) Takes(rest string) bool {
 		said = strings.TrimSuffix(said, "s")
 	}
 	return slices.Contains(strings.Split(strings.TrimSuffix(words, "]"), "|"), said)
-}
-
-// Description returns the command in the form that clients can offer.
-func (c Command) Description() matrix.Command {
-	return matrix.Command{Name: c.Name, Does: c.Does, Text: strings.ToLower(c.Text)}
-}
-
-// Help lists everybody's commands ("all"), those for owners ("owner"), or the most useful ones ("").
-func Help(which string) string {
-	var lines []string
-	for _, c := range all {
-		does := c.Does
-		if c.Direct {
-			does += " (in a direct chat)"
-		}
-		switch {
-		case which == "" && c.Brief != "":
-			lines = append(lines, "- `!"+c.Name+"` "+c.Brief)
-		case which == "all" && !c.Owners, which == "owner" && c.Owners:
-			lines = append(lines, "- `"+strings.TrimSpace("!"+c.Name+" "+c.Text)+"` "+does)
-		}
-	}
-	return strings.Join(lines, "\n")
 }

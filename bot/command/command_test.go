@@ -63,7 +63,7 @@ func TestNoCommand(t *testing.T) {
 
 // The help fits on the screen of a phone: five commands, a line each.
 func TestHelpFits(t *testing.T) {
-	lines := strings.Split(Help(""), "\n")
+	lines := strings.Split(list(""), "\n")
 	for _, line := range lines {
 		if utf8.RuneCountInString(line) > 40 {
 			t.Errorf("%q is too long", line)
@@ -72,7 +72,7 @@ func TestHelpFits(t *testing.T) {
 	if len(lines) != 5 {
 		t.Errorf("%d commands", len(lines))
 	}
-	everyone, owner := Help("all"), Help("owner")
+	everyone, owner := list("all"), list("owner")
 	if n := strings.Count(everyone+"\n"+owner, "\n- `!") + 1; n != len(all) || strings.Contains(everyone, "!policy") || strings.Contains(owner, "!stop") {
 		t.Errorf("%d of %d commands:\n%s\n%s", n, len(all), everyone, owner)
 	}
@@ -90,7 +90,7 @@ func TestCommandSpaces(t *testing.T) {
 // Every command has a valid description for clients.
 func TestDescriptions(t *testing.T) {
 	for _, c := range all {
-		if err := c.Description().Validate(); err != nil {
+		if err := c.description().Validate(); err != nil {
 			t.Errorf("!%s: %v", c.Name, err)
 		}
 	}

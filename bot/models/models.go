@@ -72,13 +72,16 @@ func Open(dir string, client *gemini.Client, log zerolog.Logger) *Models {
 	return m
 }
 
-// Watch chooses the models again, now and once a day, for the settings that settings returns, until ctx ends. It tells
-// the owners of each model that is no longer available.
+// Watch chooses the models again, now and once a day, for those of the settings that mean different models in the course
+// of time, until ctx ends. It tells the owners of each model that is no longer available.
 func (m *Models) Watch(ctx context.Context, settings func() []string, tell func(said string)) {
 	again := retry.New(time.Minute, time.Hour)
 	for ctx.Err() == nil {
 		pause := every
 		for _, setting := range settings() {
+			if !Moves(setting) {
+				continue
+			}
 			if _, err := m.find(ctx, setting, ""); err != nil && ctx.Err() == nil {
 				m.log.Warn().Err(err).Str("setting", setting).Msg("cannot choose a model")
 				pause = again.Next()

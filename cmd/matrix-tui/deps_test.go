@@ -28,8 +28,8 @@ var arrows = map[string][]string{
 	"bot/alert":           {"bot/capacity", "bot/matrix", "bot/roster", "bot/text", "state"},
 	"bot/api":             {"bot", "state/execution"},
 	"bot/budget":          {"agent", "bot/policy", "bot/recall", "bot/text", "sandbox/gateway", "state"},
-	"bot/capacity":        {"bot/text", "sandbox", "state"},
-	"bot/command":         {"bot/matrix", "bot/text", "bot/update"},
+	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
+	"bot/command":         {"agent/gemini", "bot/alert", "bot/matrix", "bot/models", "bot/outbox", "bot/policy", "bot/proof", "bot/recall", "bot/roster", "bot/stop", "bot/task", "bot/text", "bot/turn", "bot/update", "sandbox", "state"},
 	"bot/clock":           {"state"},
 	"bot/crash":           {},
 	"bot/bottest":         {"agent/agenttest", "bot/bottest/baddisk", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
