@@ -27,6 +27,7 @@ import (
 	"matrix-tui/bot/keyring"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/media"
+	"matrix-tui/bot/membership"
 	"matrix-tui/bot/metrics"
 	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/policy"
@@ -45,20 +46,21 @@ import (
 type Bot struct {
 	Config
 	Parts
-	account  *matrix.Account
-	clock    clock.Clock
-	timeline *timeline.Reader
-	log      zerolog.Logger
-	tasks    *task.Deps  // dependencies of the tasks in all rooms
-	synced   queue.Gate  // opened after each committed sync
-	worked   queue.Gate  // opened before each sync request and with each event of its batch
-	waits    *task.Waits // tasks that wait for an answer
-	policy   *policy.Source
-	proof    *proof.Rules
-	roster   *roster.Roster
-	keys     keyring.Keys
-	upgrades upgrades
-	profile  presence.Profile
+	account    *matrix.Account
+	clock      clock.Clock
+	timeline   *timeline.Reader
+	log        zerolog.Logger
+	tasks      *task.Deps  // dependencies of the tasks in all rooms
+	synced     queue.Gate  // opened after each committed sync
+	worked     queue.Gate  // opened before each sync request and with each event of its batch
+	waits      *task.Waits // tasks that wait for an answer
+	policy     *policy.Source
+	proof      *proof.Rules
+	roster     *roster.Roster
+	keys       keyring.Keys
+	upgrades   upgrades
+	profile    presence.Profile
+	membership membership.Shared
 
 	pairing  *policy.Pairing
 	count    *metrics.Counters
@@ -102,7 +104,8 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		rooms:   map[string]*room{},
 	}
 	b.work.Log = cfg.Log
-	b.roster = &roster.Roster{Log: cfg.Log}
+	b.roster = &roster.Roster{Log: cfg.Log, Access: roster.Access{Policy: b.policy, Owners: cfg.Owners, Allow: cfg.Allow}}
+	b.membership = membership.Shared{Roster: b.roster, Profile: &b.profile, Pairing: pairing}
 	b.tasks = b.deps()
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,

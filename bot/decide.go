@@ -91,20 +91,14 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 		return nil
 	case event.KindRedaction:
 		return r.doRedaction(ctx, row)
-	case event.KindStranger:
-		return r.doStranger(ctx, row)
-	case event.KindInVain:
-		return r.doInVain(ctx, row)
-	case event.KindJoined:
-		return r.doJoined(ctx, row)
-	case event.KindInvite:
-		return r.doInvite(ctx, row)
 	case event.KindEntered:
-		return r.doGreeting(ctx, row)
-	case event.KindLeft:
-		return r.doLeft(ctx, row)
-	case event.KindGone:
-		return r.doGone(ctx, row)
+		r.tellUnverified(row)
+		if r.members.Stranger() == "" {
+			r.bot.work.Start(func() { r.describe(r.bot.ctx) })
+		}
+		return r.members.Do(ctx, row)
+	case event.KindStranger, event.KindInVain, event.KindJoined, event.KindInvite, event.KindLeft, event.KindGone:
+		return r.members.Do(ctx, row)
 	}
 	return r.finish(ctx, row)
 }

@@ -93,3 +93,29 @@ func (r *room) hasFollowed(ctx context.Context) (bool, error) {
 	}
 	return r.bot.roster.IsIn(ctx, r.id)
 }
+
+// upgradeOf implements [membership.Upgrade].
+type upgradeOf struct{ *room }
+
+// Lock is part of [membership.Upgrade].
+func (r upgradeOf) Lock(ctx context.Context) (unlock func(), err error) {
+	return r.bot.upgrades.entering.Lock(ctx, r.id)
+}
+
+// MayFollow is part of [membership.Upgrade].
+func (r upgradeOf) MayFollow(user string) bool { return r.mayFollow(user) }
+
+// HasFollowed is part of [membership.Upgrade].
+func (r upgradeOf) HasFollowed(ctx context.Context) (bool, error) { return r.hasFollowed(ctx) }
+
+// Settled is part of [membership.Upgrade].
+func (r upgradeOf) Settled() { r.bot.upgrades.settled(r.id) }
+
+// Inherit is part of [membership.Upgrade].
+func (r upgradeOf) Inherit(ctx context.Context) (before string, err error) { return r.inherit(ctx) }
+
+// Moves is part of [membership.Upgrade].
+func (r upgradeOf) Moves() bool { return r.bot.upgrades.moves(r.id) }
+
+// Forget is part of [membership.Upgrade].
+func (r upgradeOf) Forget() { r.tombstone = nil }

@@ -10,6 +10,7 @@ import (
 
 	"matrix-tui/bot/decide"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/membership"
 	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/presence"
 	"matrix-tui/bot/queue"
@@ -19,6 +20,9 @@ import (
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
+
+// callTimeout is for one request to the homeserver.
+const callTimeout = matrix.CallTimeout
 
 // room is the work of one room. It has four workers: gaps requests what is missing in
 // its timeline, control decides its events in order and handles at once what is not a
@@ -40,7 +44,7 @@ type room struct {
 	// stopWaiting ends the attempts to follow the tombstone; nil unless it waits, see wait. Guarded by turn.
 	stopWaiting context.CancelFunc
 	moved       matrix.Refusals // used by the tasks worker only
-	refusal     matrix.Refusals // used by the control worker only
+	members     membership.Room // used by the control worker only
 
 	mu        sync.Mutex
 	stays     bool            // the owners know that the room's policy cannot move to its successor
@@ -56,6 +60,7 @@ func newRoom(b *Bot, id string) *room {
 	r.turn.Env = r.env
 	r.outbox = b.outboxes.Room(id, &r.turn)
 	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: r.outbox}, Proof: b.proof, Judge: roomJudge{r}}
+	r.members = membership.Room{Shared: &b.membership, Turn: &r.turn, Out: r.outbox, Upgrade: upgradeOf{r}}
 	r.turn.Worker = queue.Worker{Group: &b.work, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Group: &b.work, Work: func() {
 		r.drain(r.undecided())
@@ -97,9 +102,7 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 		}
 		pause := again.Next()
 		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("room queue stalled, retrying")
-		if out := (*notJoinedError)(nil); !errors.As(err, &out) {
-			r.alarm(ctx, err)
-		}
+		r.alarm(ctx, err)
 		if retry.Sleep(ctx, pause) != nil {
 			return
 		}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // noteTombstone keeps a tombstone for the tasks worker. A newer one replaces an older one
@@ -145,4 +148,13 @@ func (r *room) moveRows(ctx context.Context, tombstone state.Event) error {
 		r.bot.wakeKnown(other)
 	}
 	return nil
+}
+
+// leaveIfAlone leaves the room if the bot is its only member.
+func (r *room) leaveIfAlone(ctx context.Context) {
+	for again := retry.New(time.Second, time.Minute); ; {
+		if _, err := r.bot.roster.LeaveIfLast(ctx, r.id); !matrix.Temporary(err) || retry.Sleep(ctx, again.Next()) != nil {
+			return
+		}
+	}
 }

@@ -177,7 +177,7 @@ func TestRemovedBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.turn.Claim(d.env.Work(t.Context(), later))
-	if err := d.doGone(t.Context(), rows[0]); err != nil {
+	if err := d.members.Do(t.Context(), rows[0]); err != nil {
 		t.Fatal(err)
 	}
 	if next, err := d.bot.Journal.Tasks.Next(t.Context(), d.id); err != nil || next.Event != "$2" {

@@ -19,6 +19,7 @@ import (
 
 // Roster is the rooms and people of one account.
 type Roster struct {
+	Access
 	Account *matrix.Account
 	Log     zerolog.Logger
 	Direct  Directs

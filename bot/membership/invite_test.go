@@ -1,10 +1,13 @@
-package bot
+package membership
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,14 +16,29 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/outbox"
+	"matrix-tui/bot/policy"
+	"matrix-tui/bot/queue"
+	"matrix-tui/bot/roster"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
 
-// refusing connects the bot to a homeserver that answers a request with what is next for it, as "STATUS CODE", and then
-// with success. A request is named by its method and the end of its path.
-func (d *deciding) refusing(answers map[string][]string) {
-	d.t.Helper()
+const everything = "defaults:\n  allow: ['@*:here']\n"
+
+// noUpgrade is a room that replaces none and is not replaced.
+type noUpgrade struct{ Upgrade }
+
+func (noUpgrade) Lock(context.Context) (func(), error)      { return func() {}, nil }
+func (noUpgrade) MayFollow(string) bool                     { return false }
+func (noUpgrade) HasFollowed(context.Context) (bool, error) { return false, nil }
+func (noUpgrade) Settled()                                  {}
+func (noUpgrade) Inherit(context.Context) (string, error)   { return "", nil }
+
+// newRoom returns the room !den:here, and a homeserver that answers a request with what is next for it, as "STATUS CODE",
+// and then with success. A request is named by its method and the end of its path.
+func newRoom(t *testing.T, rules string, answers map[string][]string) *Room {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, next := range answers {
 			if method, end, _ := strings.Cut(name, " "); r.Method != method || !strings.HasSuffix(r.URL.Path, end) || len(next) == 0 {
@@ -36,13 +54,41 @@ func (d *deciding) refusing(answers map[string][]string) {
 		}
 		_, _ = io.WriteString(w, `{"room_id":"!den:here","joined_rooms":["!den:here"]}`)
 	}))
-	d.t.Cleanup(server.Close)
-	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: d.t.TempDir(), Log: zerolog.Nop()})
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: dir, Log: zerolog.Nop()})
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
-	d.t.Cleanup(account.Close)
-	d.bot.account, d.bot.roster.Account, d.bot.outboxes.Account = account, account, account
+	t.Cleanup(account.Close)
+	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	journal, err := state.OpenJournal(t.Context(), filepath.Join(dir, "journal.db"), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = journal.Close() })
+	access := roster.Access{Policy: policy.Open(dir, zerolog.Nop()), Owners: []string{"@ann:here"}}
+	shared := &outbox.Shared{Journal: journal, Account: account, Synced: queue.NewGate(), Group: &queue.Group{Context: t.Context()}}
+	return &Room{
+		Shared:  &Shared{Roster: &roster.Roster{Access: access, Account: account, Log: zerolog.Nop()}},
+		Out:     shared.Room("!den:here", nil),
+		Upgrade: noUpgrade{},
+	}
+}
+
+// invited stores an invitation.
+func (r *Room) invited(t *testing.T, sender string, direct bool) state.Event {
+	t.Helper()
+	row := state.Event{Status: state.Pending, Kind: event.KindInvite, Event: event.Event{
+		Room: r.Out.ID, ID: "$invite", Sender: sender, Type: event.TypeInvite, Time: time.Now(),
+		Body: event.Body{Member: &event.Member{Membership: "invite", IsDirect: direct}},
+	}}
+	if _, err := r.Out.Journal.Events.Commit(t.Context(), "", []state.Event{row}); err != nil {
+		t.Fatal(err)
+	}
+	return row
 }
 
 // A join is tried again while that makes sense: after a refusal for half a minute, without an answer for a day.
@@ -66,11 +112,10 @@ func TestMayJoinLater(t *testing.T) {
 		{"no answer for a day", "502 ", 25 * time.Hour, "", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDeciding(t, everything)
-			d.refusing(map[string][]string{"POST /join": {c.answer}})
-			d.refusal = matrix.Refusals{"join " + c.before: time.Now().Add(-c.refused)}
+			r := newRoom(t, everything, map[string][]string{"POST /join": {c.answer}})
+			r.refused = matrix.Refusals{"join " + c.before: time.Now().Add(-c.refused)}
 			invite := state.Event{Event: event.Event{ID: "$this", Time: time.Now().Add(-c.invited)}}
-			if got := d.mayJoinLater(d.bot.account.Rooms.Join(t.Context(), d.id), invite); got != c.want {
+			if got := r.mayJoinLater(r.Roster.Account.Rooms.Join(t.Context(), r.Out.ID), invite); got != c.want {
 				t.Errorf("mayJoinLater() = %t, want %t", got, c.want)
 			}
 		})
@@ -78,26 +123,22 @@ func TestMayJoinLater(t *testing.T) {
 }
 
 // refusedBefore lets what was refused count as refused for long.
-func (d *deciding) refusedBefore() {
-	for what, first := range d.refusal {
-		d.refusal[what] = first.Add(-matrix.RefusedTime)
+func (r *Room) refusedBefore() {
+	for what, first := range r.refused {
+		r.refused[what] = first.Add(-matrix.RefusedTime)
 	}
 }
 
 // An invitation that can neither be accepted nor declined ends, as one that was withdrawn before the bot came to it.
 func TestRefusedInvitation(t *testing.T) {
-	d := newDeciding(t, everything)
 	no := slices.Repeat([]string{"403 M_FORBIDDEN"}, 9)
-	d.refusing(map[string][]string{"POST /join": no, "POST /leave": no})
-	row := syntheticEvent(d.id, event.TypeInvite, "@ann:here", "s1", event.Body{Member: &event.Member{Membership: "invite"}})
-	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{row}); err != nil {
-		t.Fatal(err)
-	}
+	r := newRoom(t, everything, map[string][]string{"POST /join": no, "POST /leave": no})
+	row := r.invited(t, "@ann:here", false)
 	tries := 1
-	for ; d.doInvite(t.Context(), row) != nil && tries < 9; tries++ {
-		d.refusedBefore()
+	for ; r.Do(t.Context(), row) != nil && tries < 9; tries++ {
+		r.refusedBefore()
 	}
-	if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 || tries != 3 {
+	if left, err := r.Out.Journal.Events.Pending(t.Context(), r.Out.ID, 0, 9); err != nil || len(left) > 0 || tries != 3 {
 		t.Errorf("%d tries, want 3; %d are left, %v", tries, len(left), err)
 	}
 }
@@ -122,27 +163,22 @@ func TestRefusedOnce(t *testing.T) {
 		{"declining for long", "defaults: {allow: []}", "POST /leave", []string{no, no, no}, true, 2, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDeciding(t, c.policy)
-			answers := map[string][]string{c.refused: c.answers}
-			d.refusing(answers)
+			r := newRoom(t, c.policy, map[string][]string{c.refused: c.answers})
 			sender := "@ann:here"
 			if c.direct == "" {
 				sender = "@eve:there"
 			}
-			row := syntheticEvent(d.id, event.TypeInvite, sender, "s1", event.Body{Member: &event.Member{Membership: "invite", IsDirect: c.direct != ""}})
-			if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{row}); err != nil {
-				t.Fatal(err)
-			}
+			row := r.invited(t, sender, c.direct != "")
 			tries := 1
-			for ; d.doInvite(t.Context(), row) != nil && tries < 9; tries++ {
+			for ; r.Do(t.Context(), row) != nil && tries < 9; tries++ {
 				if c.pause {
-					d.refusedBefore()
+					r.refusedBefore()
 				}
 			}
-			if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
+			if left, err := r.Out.Journal.Events.Pending(t.Context(), r.Out.ID, 0, 9); err != nil || len(left) > 0 {
 				t.Errorf("the invitation is not finished: %v", err)
 			}
-			if got := d.bot.roster.Direct.User(d.id); tries != c.tries || got != c.direct {
+			if got := r.Roster.Direct.User(r.Out.ID); tries != c.tries || got != c.direct {
 				t.Errorf("%d tries, want %d; a direct chat with %q, want %q", tries, c.tries, got, c.direct)
 			}
 		})
