@@ -8,8 +8,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/update"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -165,7 +165,7 @@ func TestPanicInBackground(t *testing.T) {
 	if err := d.bot.Store.Containers.Set(t.Context(), d.id, "sandbox-den"); err != nil {
 		t.Fatal(err)
 	}
-	d.env.Warm, d.env.Keeper = task.NewWarm(1, time.Hour), nil
+	d.env.Warm, d.env.Keeper = container.NewWarm(1, time.Hour), nil
 	for range 2 {
 		d.env.SignOfLife(t.Context(), 0)
 		d.bot.work.Wait()

@@ -69,7 +69,7 @@ func TestRedactedEverywhere(t *testing.T) {
 	if err := d.bot.Store.Close(); err != nil { // state.json follows in the background
 		t.Fatal(err)
 	}
-	for _, name := range []string{"state.json", "transcripts/" + d.env.Container() + ".jsonl"} {
+	for _, name := range []string{"state.json", "transcripts/" + d.env.Name() + ".jsonl"} {
 		if data, err := os.ReadFile(filepath.Join(d.bot.StateDir, name)); err != nil || strings.Contains(string(data), secret) {
 			t.Errorf("%s (%v) still has it: %s", name, err, data)
 		}

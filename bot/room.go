@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/decide"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/membership"
@@ -56,7 +57,7 @@ type room struct {
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
-	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
+	r.env = &task.Env{Deps: b.tasks, Sandbox: container.New(&b.tasks.Shared, id), ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
 	r.turn.Env = r.env
 	r.outbox = b.outboxes.Room(id, &r.turn)
 	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: r.outbox}, Proof: b.proof, Judge: roomJudge{r}}

@@ -11,6 +11,7 @@ import (
 
 	"matrix-tui/bot/budget"
 	"matrix-tui/bot/capacity"
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
@@ -165,20 +166,25 @@ const maxTransfers = 2
 
 // deps returns the dependencies of the tasks in all rooms.
 func (b *Bot) deps() *task.Deps {
-	warm := task.NewWarm(b.WarmAgents, b.WarmTime)
+	warm := container.NewWarm(b.WarmAgents, b.WarmTime)
 	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal, Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Stopped: warm.Forget, Idle: b.Idle, Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
 	return &task.Deps{
 		Config: task.Config{
-			StateDir: b.StateDir, Tmp: b.tmp(),
-			Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs, Files: b.Files, Runtime: b.Runtime,
-			Model: b.Model, Zone: b.Zone, Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout, QuotaWait: b.QuotaWait,
-			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,
+			Tmp: b.tmp(), Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
+			QuotaWait: b.QuotaWait, NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete,
+			Debounce: b.Debounce, MediaMax: b.MediaMax,
 		},
-		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway, Models: b.Models, Agent: b.Agent,
-		Budget: &budget.Budget{PerDay: b.TokensPerDay, All: b.TokensPerDayAll, Owners: b.Owners, Journal: b.Parts.Journal, Policy: b.policy, Log: b.log},
-		Policy: b.policy, Recall: b.Recall, Waits: b.waits, Warm: warm, Count: b.count,
-		Slots: capacity.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers),
-		Group: &b.work, Clock: taskClock{b}, Log: b.log,
+		Shared: container.Shared{
+			Limits:   container.Limits{Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs, Files: b.Files},
+			StateDir: b.StateDir, Image: b.Image, Runtime: b.Runtime, Model: b.Model, Zone: b.Zone,
+			Journal: b.Parts.Journal, Store: b.Store, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway,
+			Models: b.Models, Policy: b.policy, Parker: b.Agent, Warm: warm, Group: &b.work, Log: b.log,
+		},
+		Budget: &budget.Budget{
+			PerDay: b.TokensPerDay, All: b.TokensPerDayAll, Owners: b.Owners, Journal: b.Parts.Journal, Policy: b.policy, Log: b.log,
+		},
+		Transcripts: b.Transcripts, Agent: b.Agent, Recall: b.Recall, Waits: b.waits, Count: b.count,
+		Slots: capacity.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers), Clock: taskClock{b},
 	}
 }
 

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"matrix-tui/bot/container"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 
 // A question that is closed shows who chose what in the place of its options, and takes its reactions back.
 func TestClosedQuestion(t *testing.T) {
-	env := &Env{Deps: &Deps{Policy: policy.Open(t.TempDir(), zerolog.Nop()), Config: Config{NotifyQuestion: true}}, ID: "!den:here"}
+	env := newEnv(&Deps{Shared: container.Shared{Policy: policy.Open(t.TempDir(), zerolog.Nop())}, Config: Config{NotifyQuestion: true}}, "!den:here")
 	const which = "Which database?\n\n1. **production**\n2. staging"
 	for _, c := range []struct {
 		question, held string

@@ -196,7 +196,7 @@ func (a *attempt) claim(ctx context.Context) error {
 // fails, and run reads them and starts again.
 func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error) {
 	env, job := a.task.env, a.agentTask(attached)
-	job.Needed = env.neededSessions(ctx)
+	job.Needed = env.Sessions(ctx)
 	env.OpenModel(a.task.rec)
 	if !env.bootstrap.Load() {
 		job.Without = bootstrapPaths()

@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"matrix-tui/sandbox"
@@ -39,51 +38,6 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 	}
 }
 
-// Ensure creates or starts the room's container. With fresh, it replaces one with an
-// outdated image or seccomp profile, or another runtime.
-func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error) {
-	if _, err := e.Gateway.Open(e.ID); err != nil {
-		return nil, fmt.Errorf("open gateway: %w", err)
-	}
-	name := e.Store.Containers.Of(e.ID)
-	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
-		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs, Files: e.Files, Runtime: e.Runtime,
-		Fresh:     fresh,
-		Replacing: func(ctx context.Context, packages []string) error { return e.Store.Packages.Add(ctx, e.ID, packages) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ensure container: %w", err)
-	}
-	if container.Started {
-		e.Keeper.Started()
-	}
-	if name != container.Name {
-		if err := e.Store.Containers.Set(ctx, e.ID, container.Name); err != nil {
-			e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot save the container name yet")
-		}
-	}
-	return container, nil
-}
-
-// Retire removes the room's container. What was installed in it is installed in the next one on the same volumes.
-func (e *Env) Retire(ctx context.Context) error {
-	name := e.Store.Containers.Of(e.ID)
-	if name == "" {
-		return nil
-	}
-	packages, err := e.Podman.Packages(ctx, e.ID, name)
-	if err == nil && len(packages) > 0 {
-		err = e.Store.Packages.Add(ctx, e.ID, packages)
-	}
-	if err != nil && !errors.Is(err, sandbox.ErrNameTaken) {
-		return fmt.Errorf("keep packages of container %s: %w", name, err)
-	}
-	if err := e.Podman.Remove(ctx, name, e.ID, ""); err != nil {
-		return fmt.Errorf("remove container %s: %w", name, err)
-	}
-	return nil
-}
-
 // OpenModel lets a task's run use its model, until closeModel. A run that outlived the bot needs it before the room's
 // gateway is open.
 func (e *Env) OpenModel(rec state.Task) {
@@ -108,12 +62,4 @@ func (a *attempt) status(ctx context.Context) (sandbox.RunStatus, error) {
 			return status, err
 		}
 	}
-}
-
-// Container returns the name of the room's container.
-func (e *Env) Container() string {
-	if name := e.Store.Containers.Of(e.ID); name != "" {
-		return name
-	}
-	return sandbox.NameFor(e.ID)
 }

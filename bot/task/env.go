@@ -7,25 +7,21 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/budget"
 	"matrix-tui/bot/capacity"
-	"matrix-tui/bot/models"
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/policy"
-	"matrix-tui/bot/queue"
 	"matrix-tui/bot/recall"
-	"matrix-tui/sandbox"
-	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 )
 
 // Agent runs one task in a container. [agent.Gemini] is the only implementation.
 type Agent interface {
+	container.Parker
 	Run(ctx context.Context, container agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
-	Park(ctx context.Context, container agent.Container, task agent.Task, d time.Duration) (until time.Time, err error)
 }
 
 // Counter counts questions, answers and finished tasks for the metrics.
@@ -44,20 +40,9 @@ type Clock interface {
 
 // Config contains the operator's settings for tasks.
 type Config struct {
-	Server   string // name of the bot's homeserver; "" before the login
-	StateDir string
-	Tmp      string // directory for files in transfer between rooms and containers
+	Server string // name of the bot's homeserver; "" before the login
+	Tmp    string // directory for files in transfer between rooms and containers
 
-	Image  string
-	Memory int64 // bytes
-	CPUs   float64
-	PIDs   int64
-	Files  int64 // of a process, as far as the host allows it
-	// Runtime is the OCI runtime of the containers: see [sandbox.Spec].
-	Runtime string
-
-	Model            string         // a setting, see [models.Models]
-	Zone             *time.Location // of rooms without one of their own
 	Fresh            policy.Freshness
 	CodingTimeout    time.Duration // limit of one run of the agent
 	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
@@ -71,30 +56,22 @@ type Config struct {
 // Deps contains what the tasks of all rooms share.
 type Deps struct {
 	Config
-	Journal     *state.Journal
-	Store       *state.Store
+	container.Shared
 	Transcripts *state.Transcripts
-	Podman      *sandbox.Rooms
-	Keeper      *capacity.Keeper
-	Gateway     *gateway.Gateway
-	Models      *models.Models
 	Agent       Agent
-	Policy      *policy.Source
 	Budget      *budget.Budget
 	Recall      *recall.Memory // what rooms have learned; nil = nothing
 	Waits       *Waits
-	Warm        *Warm
 	Count       Counter
 	Slots       *capacity.Slots     // one for each running task
 	Transfers   *semaphore.Weighted // one for each task that transfers files
-	Group       *queue.Group
 	Clock       Clock
-	Log         zerolog.Logger
 }
 
 // Env is the environment that the tasks of one room share.
 type Env struct {
 	*Deps
+	*container.Sandbox
 	ID   string // room ID
 	Room Room
 	// Decisions is held while a decision about a task is made and stored: whether a
@@ -103,7 +80,6 @@ type Env struct {
 	Decisions *sync.Mutex
 
 	projecting sync.Mutex // see project
-	vacancy    vacancy
 
 	// bootstrap reports whether /workspace had bootstrap files when last checked. Most
 	// rooms have none, so attempt.run does not check before each run.
@@ -116,9 +92,7 @@ type Env struct {
 
 // rules returns the room's policy, with the settings as defaults.
 func (e *Env) rules() policy.Room {
-	r := e.Policy.Room(e.ID)
-	r.Model = cmp.Or(r.Model, e.Model)
-	r.Zone = cmp.Or(r.Zone, e.Zone, time.UTC)
+	r := e.Rules()
 	r.Fresh = r.Fresh.Or(e.Fresh)
 	r.Timeout = cmp.Or(r.Timeout, e.CodingTimeout)
 	r.QuestionTimeout = cmp.Or(r.QuestionTimeout, e.ExecutionTimeout)

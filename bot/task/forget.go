@@ -105,7 +105,7 @@ func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *sta
 	if err != nil || !untidy {
 		return 0, err
 	}
-	keep := append([]string{"no session"}, e.neededSessions(ctx)...)
+	keep := append([]string{"no session"}, e.Sessions(ctx)...)
 	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", sweep, "sh"}, keep...)})
 	if err == nil && res.Code != 0 {
 		err = fmt.Errorf("exit %d", res.Code)

@@ -2,6 +2,7 @@ package task
 
 import (
 	"io/fs"
+	"matrix-tui/bot/container"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ func forgetful(t *testing.T, said, result string) (*Env, string) {
 		t.Fatal(err)
 	}
 	m := recall.New(dir, store, journal, zerolog.Nop())
-	env := &Env{Deps: &Deps{Journal: journal, Store: store, Transcripts: transcripts, Recall: m, Log: zerolog.Nop()}, ID: "!r"}
+	env := newEnv(&Deps{Shared: container.Shared{Journal: journal, Store: store, Log: zerolog.Nop()}, Transcripts: transcripts, Recall: m}, "!r")
 	message := event.Event{Room: "!r", ID: "$1", Sender: "@alice:x", Type: event.TypeMessage, Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: said}}}
 	now := time.Now()
 	_, commit := journal.Events.Commit(t.Context(), "t", []state.Event{{Status: state.Done, Event: message}})

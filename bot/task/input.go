@@ -1,13 +1,11 @@
 package task
 
 import (
-	"cmp"
-	"context"
 	"slices"
 	"strings"
 
 	"matrix-tui/agent"
-	"matrix-tui/sandbox"
+	"matrix-tui/bot/container"
 	"matrix-tui/state"
 	"matrix-tui/workspace"
 )
@@ -51,36 +49,8 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		job.Prompt = workspace.SummaryPrompt(in.Asker, compaction{t}.keep(), in.History)
 		return job
 	}
-	job.Prompt, job.Files, job.Watch = workspace.Prompt(in), workspaceFiles(text), []string{workspace.StatusPath, workspace.OutboxPath}
+	job.Prompt, job.Files, job.Watch = workspace.Prompt(in), container.Files(text), []string{workspace.StatusPath, workspace.OutboxPath}
 	return job
-}
-
-// neededSessions returns the sessions that the room will continue: its own, and those of tasks that wait for an answer
-// or have one. It returns nil if that is unknown.
-func (e *Env) neededSessions(ctx context.Context) []string {
-	open, err := e.Journal.Tasks.WaitingIn(ctx, e.ID)
-	for _, s := range []state.TaskState{state.TaskRunning, state.TaskQueued} {
-		more, failed := e.Journal.Tasks.In(ctx, e.ID, s)
-		open, err = append(open, more...), cmp.Or(err, failed)
-	}
-	if err != nil {
-		return nil
-	}
-	needed := []string{e.Store.Conversations.Session(e.ID)}
-	for _, rec := range open {
-		needed = append(needed, rec.Session)
-	}
-	return slices.DeleteFunc(needed, func(session string) bool { return session == "" })
-}
-
-// workspaceFiles returns the files that the run needs: a new task.md, and the two memory
-// files unless they exist.
-func workspaceFiles(text string) []sandbox.File {
-	files := []sandbox.File{{Path: workspace.TaskPath, Data: workspace.TaskFile(text), Mode: 0o644}}
-	for path, first := range workspace.FirstFiles() {
-		files = append(files, sandbox.File{Path: path, Data: []byte(first), Mode: 0o644, New: true})
-	}
-	return files
 }
 
 // exchanges returns the questions and answers for the prompt.

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"matrix-tui/bot/container"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -30,10 +31,10 @@ func TestNeededSessions(t *testing.T) {
 	store, err := state.OpenStore(ctx, journal, zerolog.Nop())
 	must(err)
 	defer store.Close()
-	env := &Env{Deps: &Deps{Journal: journal, Store: store}, ID: "!den:x"}
+	env := newEnv(&Deps{Shared: container.Shared{Journal: journal, Store: store}}, "!den:x")
 	check := func(want ...string) {
 		t.Helper()
-		got := env.neededSessions(ctx)
+		got := env.Sessions(ctx)
 		slices.Sort(got)
 		if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
 			t.Error(diff)
@@ -60,7 +61,7 @@ func TestNeededSessions(t *testing.T) {
 	must(journal.Tasks.Finish(ctx, over.Key))
 	check("asks", "own", "queued", "runs")
 	must(journal.Close())
-	if got := env.neededSessions(ctx); got != nil {
+	if got := env.Sessions(ctx); got != nil {
 		t.Errorf("without the journal: %q", got)
 	}
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"matrix-tui/bot/container"
 	"slices"
 	"strings"
 	"sync"
@@ -168,7 +169,7 @@ func (panicking) Edit(context.Context, string, string) (ok bool) { panic("secret
 func TestPanicOfProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the time is its own: nothing really waits
 		var log strings.Builder
-		p := &progress{env: &Env{Deps: &Deps{Log: zerolog.New(&log)}, Room: panicking{}, ID: "!r"}, since: time.Now(), fits: short, life: t.Context(), posted: true, done: make(chan struct{})}
+		p := &progress{env: &Env{Deps: &Deps{Shared: container.Shared{Log: zerolog.New(&log)}}, Room: panicking{}, ID: "!r"}, since: time.Now(), fits: short, life: t.Context(), posted: true, done: make(chan struct{})}
 		p.ctx, p.end = context.WithCancel(t.Context())
 		go p.run()
 		for range 3 * maxPanics {

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"matrix-tui/bot/container"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -44,7 +45,7 @@ func TestObservedEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := &Task{
-		env: &Env{Deps: &Deps{Journal: j}, ID: "!r"}, text: "paint", exec: &execution.Execution{Answers: []execution.Answer{
+		env: newEnv(&Deps{Shared: container.Shared{Journal: j}}, "!r"), text: "paint", exec: &execution.Execution{Answers: []execution.Answer{
 			{Question: "Colour?", Answer: "green", By: "@alice:x", Event: "$answer"},
 			{Question: "Sure?", Answer: "yes", By: "@alice:x"},
 			{Question: "How?", Answer: "so\n/workspace/inbox/file-a.png", By: "@alice:x", Event: "$file"},

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"matrix-tui/bot/container"
 	"strings"
 	"testing"
 
@@ -48,7 +49,8 @@ func (trusting) Proof(context.Context) Proof { return Proof{} }
 // The kind of a message agrees with its transaction ID, from which older journals and
 // restores derive it.
 func TestKinds(t *testing.T) {
-	env := &Env{Deps: &Deps{Policy: policy.Open(t.TempDir(), zerolog.Nop())}, ID: "!den:here", Room: trusting{}}
+	env := newEnv(&Deps{Shared: container.Shared{Policy: policy.Open(t.TempDir(), zerolog.Nop())}}, "!den:here")
+	env.Room = trusting{}
 	asked := env.Task(state.Task{Key: "0123456789abcdef0123", Event: "$1", State: state.TaskWaiting, Details: state.Details{
 		Answers: []state.Answer{{Answer: "yes"}}, Commands: nil,
 	}, Question: "Which?\n1. one\n2. two"})

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"matrix-tui/bot/container"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ func TestKeepSession(t *testing.T) {
 				}
 			}
 			do(c.before)
-			env := &Env{Deps: &Deps{Store: store, Warm: NewWarm(0, time.Minute), Policy: policy.Open(t.TempDir(), zerolog.Nop())}, ID: "!r"}
+			env := newEnv(&Deps{Shared: container.Shared{Store: store, Warm: container.NewWarm(0, time.Minute), Policy: policy.Open(t.TempDir(), zerolog.Nop())}}, "!r")
 			task := env.Task(state.Task{Key: "k", Room: "!r"})
 			task.plan("")
 			if !task.rec.Resume {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/crash"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -39,7 +40,7 @@ func (w *Work) Do(ctx context.Context) (err error) {
 		if err == nil { // otherwise the run may continue
 			t.env.closeModel(t.rec.Key)
 			if !gone {
-				t.env.SignOfLife(w.life, Calm)
+				t.env.SignOfLife(w.life, container.Calm)
 			}
 		}
 	}()
@@ -85,8 +86,8 @@ func (w *Work) Do(ctx context.Context) (err error) {
 // perform runs the agent, in as many attempts as needed, and shows its progress.
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	t, env := w.task, w.task.env
-	defer env.Podman.Hold(env.Container())()
-	works := env.Warm.starts()
+	defer env.Podman.Hold(env.Name())()
+	works := env.Warm.Starts()
 	defer works()
 	hasSlot := t.rec.Container != "" // its run outlived the bot and continues without waiting
 	lacks := ""                      // what it waits for

@@ -1,4 +1,4 @@
-package task
+package container
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func TestWarm(t *testing.T) {
 		t.Error("it counts before it is parked")
 	}
 	end("a", "x", "session")
-	if !w.Has("a") || w.Count() != 1 || w.sessionOf("a") != "session" || w.sessionOf("b") != "" {
+	if !w.Has("a") || w.Count() != 1 || w.SessionOf("a") != "session" || w.SessionOf("b") != "" {
 		t.Errorf("%+v", w.rooms["a"])
 	}
 	check("it is there", "a", "x", false, "")
@@ -187,7 +187,7 @@ func TestWarmAdopt(t *testing.T) {
 
 func TestWarmQuiet(t *testing.T) {
 	w := NewWarm(1, time.Hour)
-	works := w.starts()
+	works := w.Starts()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*quietPoll)
 	defer cancel()
 	if _, err := w.take(ctx); err == nil {

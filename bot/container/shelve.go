@@ -1,4 +1,4 @@
-package task
+package container
 
 import (
 	"context"
@@ -42,8 +42,8 @@ const shelveLook = 5 * time.Second
 // workspace that the time of the request names, so that a repeated request uses the same.
 // It returns the path of that folder, "" if there is none: also after an error, because some
 // notes may be there. While a task is running, nothing is moved.
-func (e *Env) Shelve(ctx context.Context, requested time.Time, running bool) (folder string, err error) {
-	if e.Store.Containers.Of(e.ID) == "" {
+func (s *Sandbox) Shelve(ctx context.Context, requested time.Time, running bool) (folder string, err error) {
+	if s.shared.Store.Containers.Of(s.room) == "" {
 		return "", nil // no task has run yet
 	}
 	name, move, limit := "before-"+requested.UTC().Format("2006-01-02-150405.000"), "move", time.Minute
@@ -53,7 +53,7 @@ func (e *Env) Shelve(ctx context.Context, requested time.Time, running bool) (fo
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	folder = workspace.Dir + "/" + name
-	container, err := e.Ensure(ctx, false)
+	container, err := s.Ensure(ctx, false)
 	if err != nil {
 		return folder, err
 	}

@@ -1,4 +1,4 @@
-package task
+package container
 
 import (
 	"cmp"
@@ -32,59 +32,59 @@ const (
 // SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
 // there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes within the
 // time that it waits first, or if the room has no container: that of an upgraded room may be about to move here.
-func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) { e.expect(ctx, wait, false) }
+func (s *Sandbox) SignOfLife(ctx context.Context, wait time.Duration) { s.expect(ctx, wait, false) }
 
 // Present is SignOfLife when a person who may use the bot shows up in the room. If no run can be parked there, it starts
 // the room's container if the host has room for it: it may have been stopped because nobody used it.
-func (e *Env) Present(ctx context.Context) {
-	e.SignOfLife(ctx, 0)
-	if e.Store.Containers.Of(e.ID) == "" || !e.Warm.wakes(e.ID) {
+func (s *Sandbox) Present(ctx context.Context) {
+	s.SignOfLife(ctx, 0)
+	if s.shared.Store.Containers.Of(s.room) == "" || !s.shared.Warm.wakes(s.room) {
 		return
 	}
-	e.Group.Start(func() {
+	s.shared.Group.Start(func() {
 		ctx, cancel := context.WithTimeout(ctx, parkTime)
 		defer cancel()
-		if err := e.wake(ctx); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
-			e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the container for the next task")
+		if err := s.wake(ctx); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
+			s.shared.Log.Debug().Err(err).Str("room", s.room).Msg("cannot start the container for the next task")
 		}
 	})
 }
 
 // wake starts the room's container, unless another one would have to be stopped for it.
-func (e *Env) wake(ctx context.Context) error {
-	e.vacancy.mu.Lock()
-	defer e.vacancy.mu.Unlock()
+func (s *Sandbox) wake(ctx context.Context) error {
+	s.vacancy.mu.Lock()
+	defer s.vacancy.mu.Unlock()
 	if capacity.Free() < leastFree {
 		return errBusy
 	}
-	full, err := e.Keeper.Full(ctx)
+	full, err := s.shared.Keeper.Full(ctx)
 	if err != nil {
 		return err
 	}
 	if full {
 		return errBusy
 	}
-	_, err = e.nextContainer(ctx, false)
+	_, err = s.nextContainer(ctx, false)
 	return err
 }
 
 // Welcome is SignOfLife in a new room that replaces no other. It creates the room's container.
-func (e *Env) Welcome(ctx context.Context) { e.expect(ctx, Calm, true) }
+func (s *Sandbox) Welcome(ctx context.Context) { s.expect(ctx, Calm, true) }
 
-func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
-	if !create && e.Store.Containers.Of(e.ID) == "" {
+func (s *Sandbox) expect(ctx context.Context, wait time.Duration, create bool) {
+	if !create && s.shared.Store.Containers.Of(s.room) == "" {
 		return
 	}
-	_, like := e.nextTask()
-	own := e.Warm.begin(e.ID, like)
+	_, like := s.nextTask()
+	own := s.shared.Warm.begin(s.room, like)
 	if own == nil {
 		return
 	}
 	leave := func() {
-		for e.Warm.leave(e.ID, own) { // whatever came meanwhile
+		for s.shared.Warm.leave(s.room, own) { // whatever came meanwhile
 		}
 	}
-	started := e.Group.Start(func() {
+	started := s.shared.Group.Start(func() {
 		looks := true
 		defer func() {
 			if looks { // also after a panic
@@ -93,16 +93,16 @@ func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
 		}()
 		for again := true; again; wait = Calm {
 			_ = retry.Sleep(ctx, wait)
-			done, err := e.Warm.take(ctx)
+			done, err := s.shared.Warm.take(ctx)
 			if err != nil {
 				return
 			}
 			again, err = func() (bool, error) {
 				defer done()
-				return e.renew(ctx, own, create)
+				return s.renew(ctx, own, create)
 			}()
 			if err != nil && ctx.Err() == nil {
-				e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the agent for the next task")
+				s.shared.Log.Debug().Err(err).Str("room", s.room).Msg("cannot start the agent for the next task")
 			}
 		}
 		looks = false
@@ -114,21 +114,21 @@ func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
 
 // renew parks a run, or lets the one that waits already wait longer, and returns when it has initialized. It returns true if
 // something was in the way, and there was a sign of life meanwhile.
-func (e *Env) renew(ctx context.Context, own *parked, create bool) (again bool, err error) {
+func (s *Sandbox) renew(ctx context.Context, own *parked, create bool) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, parkTime)
 	defer cancel()
-	job, like := e.nextTask() // it may have changed meanwhile
+	job, like := s.nextTask() // it may have changed meanwhile
 	session := ""
 	if !job.Resume {
-		job.Session = cmp.Or(e.Warm.sessionOf(e.ID), uuid.NewString())
+		job.Session = cmp.Or(s.shared.Warm.SessionOf(s.room), uuid.NewString())
 		session = job.Session
 	}
-	is, err := e.park(ctx, own, job, create)
+	is, err := s.park(ctx, own, job, create)
 	if errors.Is(err, errBusy) {
-		return e.Warm.leave(e.ID, own), nil
+		return s.shared.Warm.leave(s.room, own), nil
 	}
 	is.like, is.session = like, session
-	e.Warm.end(e.ID, own, is)
+	s.shared.Warm.end(s.room, own, is)
 	if err == nil {
 		_ = retry.Sleep(ctx, initializing)
 	}
@@ -136,11 +136,11 @@ func (e *Env) renew(ctx context.Context, own *parked, create bool) (again bool, 
 }
 
 // nextTask is what is known about the room's next task, and the same as text. Session is "" if it begins a new one.
-func (e *Env) nextTask() (job agent.Task, like string) {
-	rules, session := e.rules(), e.Store.Conversations.Session(e.ID)
-	model, _ := e.Models.Now(rules.Model)
+func (s *Sandbox) nextTask() (job agent.Task, like string) {
+	rules, session := s.Rules(), s.shared.Store.Conversations.Session(s.room)
+	model, _ := s.shared.Models.Now(rules.Model)
 	job = agent.Task{Session: session, Resume: session != "", Model: model.Name, Zone: rules.Zone, Approvals: rules.Approvals}
-	job.Files = workspaceFiles("")
+	job.Files = Files("")
 	for i := range job.Files {
 		job.Files[i].New = true
 	}
@@ -152,27 +152,27 @@ var errBusy = errors.New("the room or the host is busy")
 
 // park starts a run that waits for the task, and returns how to discard it, and until when it waits. If there was no answer
 // in time, it may wait, too.
-func (e *Env) park(ctx context.Context, own *parked, job agent.Task, create bool) (is parked, err error) {
-	e.vacancy.mu.Lock()
-	defer e.vacancy.mu.Unlock()
-	container, err := e.nextContainer(ctx, create)
+func (s *Sandbox) park(ctx context.Context, own *parked, job agent.Task, create bool) (is parked, err error) {
+	s.vacancy.mu.Lock()
+	defer s.vacancy.mu.Unlock()
+	container, err := s.nextContainer(ctx, create)
 	if err != nil {
 		return is, err
 	}
 	if job.Model == "" || container.Outdated || capacity.Free() < leastFree {
 		return is, errBusy // the next task chooses the model, replaces the container, or needs the memory
 	}
-	if !e.makeRoom(ctx, own) {
+	if !s.makeRoom(ctx, own) {
 		return is, errBusy
 	}
 	crash.At("parking")
-	job.Run, job.Needed = "parked-"+uuid.NewString(), e.neededSessions(ctx)
-	until, err := e.Agent.Park(ctx, container, job, e.Warm.time)
+	job.Run, job.Needed = "parked-"+uuid.NewString(), s.Sessions(ctx)
+	until, err := s.shared.Parker.Park(ctx, container, job, s.shared.Warm.time)
 	if err != nil && ctx.Err() == nil {
 		return is, err
 	}
 	crash.At("parked")
-	limit := time.Now().Add(e.Warm.time)
+	limit := time.Now().Add(s.shared.Warm.time)
 	if until.IsZero() || until.After(limit) { // an older boxinit, or something that pretends to be one
 		until = limit
 	}
@@ -184,32 +184,32 @@ func (e *Env) park(ctx context.Context, own *parked, job agent.Task, create bool
 }
 
 // nextContainer starts the room's container if no task is about to. The caller holds vacancy.mu.
-func (e *Env) nextContainer(ctx context.Context, create bool) (*sandbox.Container, error) {
-	switch _, err := e.Journal.Tasks.Next(ctx, e.ID); {
+func (s *Sandbox) nextContainer(ctx context.Context, create bool) (*sandbox.Container, error) {
+	switch _, err := s.shared.Journal.Tasks.Next(ctx, s.room); {
 	case err == nil:
 		return nil, errBusy
 	case !errors.Is(err, state.ErrNotFound):
 		return nil, err
 	}
-	if e.vacancy.left || !create && e.Store.Containers.Of(e.ID) == "" {
+	if s.vacancy.left || !create && s.shared.Store.Containers.Of(s.room) == "" {
 		return nil, errBusy // the bot has left the room, or moved to its successor
 	}
-	if e.Keeper.Low(ctx) {
+	if s.shared.Keeper.Low(ctx) {
 		return nil, errBusy
 	}
-	return e.Ensure(ctx, false)
+	return s.Ensure(ctx, false)
 }
 
 // makeRoom reports whether the room's run may be parked, and discards those that have to give way for it.
-func (e *Env) makeRoom(ctx context.Context, own *parked) bool {
+func (s *Sandbox) makeRoom(ctx context.Context, own *parked) bool {
 	for {
-		victim, gives, ok := e.Warm.makeRoom(e.ID, own)
+		victim, gives, ok := s.shared.Warm.makeRoom(s.room, own)
 		if gives == nil {
 			return ok
 		}
 		if err := gives.discard(ctx); err != nil {
-			e.Warm.restore(victim, gives)
-			e.Log.Debug().Err(err).Str("room", victim).Msg("cannot end a parked run: it waits on")
+			s.shared.Warm.restore(victim, gives)
+			s.shared.Log.Debug().Err(err).Str("room", victim).Msg("cannot end a parked run: it waits on")
 			return false
 		}
 	}
@@ -217,7 +217,7 @@ func (e *Env) makeRoom(ctx context.Context, own *parked) bool {
 
 // Offered takes a connection that a room's container has offered, and notes the run that is parked there, if an earlier
 // process of the bot has parked it.
-func (d *Deps) Offered(room string, conn net.Conn, said string) {
+func (d *Shared) Offered(room string, conn net.Conn, said string) {
 	until := d.Podman.Offer(room, conn, said)
 	d.Warm.adopt(room, until, func(ctx context.Context) error { return d.Podman.Unpark(ctx, room) })
 }

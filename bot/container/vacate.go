@@ -1,4 +1,4 @@
-package task
+package container
 
 import "sync"
 
@@ -11,24 +11,24 @@ type vacancy struct {
 
 // Vacate calls remove, which stops or removes the room's container, and lets no agent be started in the room meanwhile.
 // The one that waits there ends with the container.
-func (e *Env) Vacate(remove func() error) error {
-	e.vacancy.mu.Lock()
-	defer e.vacancy.mu.Unlock()
-	e.Warm.Forget(e.ID)
+func (s *Sandbox) Vacate(remove func() error) error {
+	s.vacancy.mu.Lock()
+	defer s.vacancy.mu.Unlock()
+	s.shared.Warm.Forget(s.room)
 	return remove()
 }
 
 // Leave is Vacate when the bot is not in the room any more. No agent is started there until Enter.
-func (e *Env) Leave(remove func() error) error {
-	return e.Vacate(func() error {
-		e.vacancy.left = true
+func (s *Sandbox) Leave(remove func() error) error {
+	return s.Vacate(func() error {
+		s.vacancy.left = true
 		return remove()
 	})
 }
 
 // Enter says that the bot is in the room again.
-func (e *Env) Enter() {
-	e.vacancy.mu.Lock()
-	defer e.vacancy.mu.Unlock()
-	e.vacancy.left = false
+func (s *Sandbox) Enter() {
+	s.vacancy.mu.Lock()
+	defer s.vacancy.mu.Unlock()
+	s.vacancy.left = false
 }

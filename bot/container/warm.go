@@ -1,4 +1,4 @@
-package task
+package container
 
 import (
 	"cmp"
@@ -215,8 +215,8 @@ func (w *Warm) take(ctx context.Context) (done func(), err error) {
 	return done, nil
 }
 
-// sessionOf returns the new session that a room's parked run begins, or "".
-func (w *Warm) sessionOf(room string) string {
+// SessionOf returns the new session that a room's parked run begins, or "".
+func (w *Warm) SessionOf(room string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if own := w.rooms[room]; own != nil {
@@ -234,8 +234,8 @@ func (w *Warm) Forget(room string) {
 	delete(w.woken, room)
 }
 
-// starts notes that a task is about to start its agent. The caller calls the result when the agent works, or later.
-func (w *Warm) starts() (works func()) {
+// Starts notes that a task is about to start its agent. The caller calls the result when the agent works, or later.
+func (w *Warm) Starts() (works func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.starting++
