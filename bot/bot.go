@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"matrix-tui/bot/pending"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,10 +51,10 @@ type Bot struct {
 	clock      clock.Clock
 	timeline   *timeline.Reader
 	log        zerolog.Logger
-	tasks      *task.Deps  // dependencies of the tasks in all rooms
-	synced     queue.Gate  // opened after each committed sync
-	worked     queue.Gate  // opened before each sync request and with each event of its batch
-	waits      *task.Waits // tasks that wait for an answer
+	tasks      *task.Deps        // dependencies of the tasks in all rooms
+	synced     queue.Gate        // opened after each committed sync
+	worked     queue.Gate        // opened before each sync request and with each event of its batch
+	waits      *pending.Schedule // tasks that wait for an answer
 	policy     *policy.Source
 	proof      *proof.Rules
 	roster     *roster.Roster
@@ -98,7 +99,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		log:     cfg.Log,
 		synced:  queue.NewGate(),
 		worked:  queue.NewGate(),
-		waits:   task.NewWaits(),
+		waits:   pending.New(),
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   metrics.New(),
 		rooms:   map[string]*room{},

@@ -1,10 +1,10 @@
 package bot
 
 import (
+	"matrix-tui/bot/pending"
 	"testing"
 	"time"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -21,7 +21,7 @@ func TestQuestionWaitsForGap(t *testing.T) {
 	if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 		t.Fatal(err)
 	}
-	d.bot.waits.Set(asking.Key, task.Wait{Room: d.id, Asker: "@ann:here", Due: asking.QuestionDeadline, Pinned: true})
+	d.bot.waits.Set(asking.Key, pending.Wait{Room: d.id, Asker: "@ann:here", Due: asking.QuestionDeadline, Pinned: true})
 	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: d.id, Token: "p", Encrypted: state.EncryptedNever}}}); err != nil {
 		t.Fatal(err)
 	}

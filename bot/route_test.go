@@ -2,10 +2,10 @@ package bot
 
 import (
 	"fmt"
+	"matrix-tui/bot/pending"
 	"testing"
 	"time"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -27,7 +27,7 @@ func TestDeliveredLate(t *testing.T) {
 		if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 			t.Fatal(err)
 		}
-		d.bot.waits.Set(asking.Key, task.Wait{Room: d.id, Asker: c.sender})
+		d.bot.waits.Set(asking.Key, pending.Wait{Room: d.id, Asker: c.sender})
 		d.queues(asking, state.KindQuestion, txn)
 		if err := d.bot.Journal.Messages.MarkSent(t.Context(), txn, "$question"); err != nil {
 			t.Fatal(err)

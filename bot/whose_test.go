@@ -2,6 +2,7 @@ package bot
 
 import (
 	"fmt"
+	"matrix-tui/bot/pending"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func (d *deciding) asksIn(ev, question, held string) state.Task {
 	if err := d.bot.Journal.Tasks.Wait(d.t.Context(), rec, []state.Message{{Txn: txn, Room: d.id, Kind: state.KindQuestion, Task: rec.Key, Event: "$q", Status: state.Sent}}); err != nil {
 		d.t.Fatal(err)
 	}
-	d.bot.waits.Set(rec.Key, task.Wait{Room: d.id, Asker: rec.Requester, Due: time.Now().Add(time.Hour), Pinned: true})
+	d.bot.waits.Set(rec.Key, pending.Wait{Room: d.id, Asker: rec.Requester, Due: time.Now().Add(time.Hour), Pinned: true})
 	d.at = d.at.Add(time.Second)
 	// the echo of the question
 	raw := fmt.Sprintf(`{"event_id":"$q","type":"m.room.message","sender":"@bot:here","origin_server_ts":%d,"content":{"msgtype":"m.text","body":"I need your input"}}`, d.at.UnixMilli())

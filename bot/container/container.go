@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -63,6 +64,9 @@ type Sandbox struct {
 	shared  *Shared
 	room    string
 	vacancy vacancy
+
+	bootstrap atomic.Bool // the container had bootstrap files when last looked at
+	noneLeft  atomic.Bool // no ended run has left a process in the container
 }
 
 // New returns the sandbox of a room.

@@ -2,10 +2,10 @@ package stop
 
 import (
 	"context"
+	"matrix-tui/bot/container"
 	"strings"
 	"time"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -89,7 +89,7 @@ func (o Orders) endLeft(ctx context.Context) string {
 func LeftLines(list []sandbox.Left) string {
 	lines := make([]string, len(list))
 	for i, one := range list {
-		lines[i] = "- " + task.LeftLine(text.Code(text.OneLine(one.Command, 200)), one)
+		lines[i] = "- " + container.LeftLine(text.Code(text.OneLine(one.Command, 200)), one)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"matrix-tui/bot/progress"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func verdictOn(a execution.Answer, approved *state.Command) string {
 type approval struct {
 	t         *Task
 	stop      *interrupt
-	shown     *progress
+	shown     *progress.Notice
 	container *sandbox.Container
 }
 
@@ -102,7 +103,7 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 		}
 	}
 	id := questionTxn(rec.Key, len(answers)-1) + "-run"
-	a.shown.tool("approved", rec.HeldCommand)
+	a.shown.Tool("approved", rec.HeldCommand)
 	output := &tail{max: maxApproved}
 	status := sandbox.RunStatus{State: sandbox.RunNone}
 	if rec.Approved.Container == a.container.ID {
@@ -111,7 +112,7 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 		if err == nil {
 			crash.At("approved")
 			status, err = a.follow(ctx, id, output)
-			t.env.noneLeft.Store(false)
+			t.env.MayLeave()
 		}
 		if ctx.Err() != nil {
 			return agent.Outcome{}, ctx.Err()
@@ -121,7 +122,7 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 		}
 	}
 	fault := approvedFault(status)
-	a.shown.toolResult("approved", fault)
+	a.shown.ToolResult("approved", fault)
 	rec.Approved.Over, rec.Approved.Failed, rec.Approved.Output, rec.Approved.Result = true, fault != "", output.String(), approvedResult(status)
 	err := t.decide(ctx, func() error { return t.env.Note(ctx, t.Row()) })
 	if errors.Is(err, errStopped) {

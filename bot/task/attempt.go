@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"matrix-tui/bot/progress"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,7 @@ import (
 // attempt is one try at a task: it starts the container and runs the agent in it.
 type attempt struct {
 	task  *Task
-	shown *progress
+	shown *progress.Notice
 	stop  *interrupt
 	works func()       // called at the agent's first sign of life
 	acted *atomic.Bool // set when the agent calls a tool
@@ -132,7 +133,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 			return out, err
 		}
 	}
-	a.who = persona(ctx, t.env, a.container)
+	a.who = t.env.Persona(ctx, a.container)
 	if _, err := t.env.tidy(ctx, a.container, nil); err != nil {
 		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("cannot remove what was forgotten from the container")
 	}
@@ -140,7 +141,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}
-	a.running = a.left(ctx)
+	a.running = t.env.Left(ctx, a.container)
 	err = (&filesIn{t, a.shown, a.container}).copyIn(stoppable)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
@@ -150,7 +151,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	}
 	setting := t.env.ModelSetting()
 	if _, known := t.env.Models.Now(setting); !known {
-		a.shown.set("asking the model's API which model to use")
+		a.shown.Set("asking the model's API which model to use")
 	}
 	if a.model, err = t.env.Models.Choose(stoppable, setting); stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
@@ -198,22 +199,20 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 	env, job := a.task.env, a.agentTask(attached)
 	job.Needed = env.Sessions(ctx)
 	env.OpenModel(a.task.rec)
-	if !env.bootstrap.Load() {
-		job.Without = bootstrapPaths()
-	}
+	job.Without = env.Without()
 	env.Warm.Forget(env.ID)
 	a.speak()
 	defer env.Recall.Begin(env.ID, recall.Speech{})
 	out, err := env.Agent.Run(ctx, crashing{a.container}, job, a.event)
 	if errors.Is(err, sandbox.ErrFileExists) {
-		env.bootstrap.Store(true)
-		a.who = persona(ctx, env, a.container)
+		env.HasBootstrap()
+		a.who = env.Persona(ctx, a.container)
 		again := a.agentTask(attached)
 		again.Needed = job.Needed
 		out, err = env.Agent.Run(ctx, crashing{a.container}, again, a.event)
 	}
 	if err != nil || out.Status.State != sandbox.RunExited || out.Status.Left {
-		env.noneLeft.Store(false)
+		env.MayLeave()
 	}
 	if err == nil { // otherwise it may continue
 		out = out.WithPrompt(a.task.rec.Model, env.Gateway.LastPrompt(env.ID)).WithFinish(env.Gateway.LastFinish(env.ID))
@@ -227,7 +226,7 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 func (a *attempt) event(e agent.Event) {
 	a.works()
 	a.gave.Do(a.noteKnown)
-	a.shown.event(a.task.rec.Run, e)
+	a.shown.Event(a.task.rec.Run, e)
 	switch e.Kind {
 	case agent.EventTool:
 		a.acted.Store(true)
@@ -241,9 +240,9 @@ func (a *attempt) event(e agent.Event) {
 		if e.Quiet > 0 {
 			note = "no output for " + text.Duration(e.Quiet)
 		}
-		a.shown.set(note)
+		a.shown.Set(note)
 	case agent.EventSlow:
-		a.shown.set(fmt.Sprintf("the model is slow: no output for %s", text.Duration(e.Quiet)))
+		a.shown.Set(fmt.Sprintf("the model is slow: no output for %s", text.Duration(e.Quiet)))
 	}
 	crash.At("streaming")
 }

@@ -31,7 +31,7 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return container, err
 		}
-		a.shown.set("podman does not answer, retrying")
+		a.shown.Set("podman does not answer, retrying")
 		if err := again.Wait(ctx, err); err != nil {
 			return nil, err
 		}

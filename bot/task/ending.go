@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"matrix-tui/bot/progress"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ type ending struct {
 
 // messages records the outcome in the task and returns the messages for the room: the last edit of the notice, if there is
 // one, the reactions, and the answer, which is the task's last event. The notice has the figures, or else the answer has.
-func (e ending) messages(noticed bool, shown *progress) (said []Message) {
+func (e ending) messages(noticed bool, shown *progress.Notice) (said []Message) {
 	t, rec, out := e.t, &e.t.rec, e.out
 	waited := t.exec.State == execution.Failed || t.exec.State == execution.WaitingForInput
 	result := e.text()
@@ -52,7 +53,7 @@ func (e ending) messages(noticed bool, shown *progress) (said []Message) {
 		result += "\n\n" + e.noted
 	}
 	final := t.Voice().final(result+e.link(), t.env.NotifyComplete)
-	failed, details := shown.outcome()
+	failed, details := shown.Outcome()
 	if noticed {
 		said = append(said, t.Voice().closing(len(t.exec.Answers), e.heading(failed), details))
 	} else if t.env.NotifyComplete {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -13,6 +12,7 @@ import (
 	"matrix-tui/bot/budget"
 	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/container"
+	"matrix-tui/bot/pending"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
@@ -61,7 +61,7 @@ type Deps struct {
 	Agent       Agent
 	Budget      *budget.Budget
 	Recall      *recall.Memory // what rooms have learned; nil = nothing
-	Waits       *Waits
+	Waits       *pending.Schedule
 	Count       Counter
 	Slots       *capacity.Slots     // one for each running task
 	Transfers   *semaphore.Weighted // one for each task that transfers files
@@ -80,12 +80,6 @@ type Env struct {
 	Decisions *sync.Mutex
 
 	projecting sync.Mutex // see project
-
-	// bootstrap reports whether /workspace had bootstrap files when last checked. Most
-	// rooms have none, so attempt.run does not check before each run.
-	bootstrap atomic.Bool
-	// noneLeft reports that no ended run has left a process in the container. The container is asked when it is false.
-	noneLeft atomic.Bool
 
 	settled settledRuns
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"matrix-tui/bot/progress"
 	"path"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ func acquireTransfer(ctx context.Context, env *Env, waits func()) (done func(), 
 // filesIn copies a task's files into its container.
 type filesIn struct {
 	t         *Task
-	shown     *progress
+	shown     *progress.Notice
 	container media.Inbox
 }
 
@@ -160,13 +161,13 @@ func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []st
 	if f.Name == "" {
 		is.Name = ""
 	}
-	done, err := acquireTransfer(ctx, env, func() { i.shown.set("waiting for other rooms' file transfers") })
+	done, err := acquireTransfer(ctx, env, func() { i.shown.Set("waiting for other rooms' file transfers") })
 	if err != nil {
 		return is, err
 	}
 	defer done()
-	i.shown.set("downloading a file")
-	defer i.shown.set("")
+	i.shown.Set("downloading a file")
+	defer i.shown.Set("")
 	var fetched *media.Fetched
 	if fetched, err = env.Room.Fetch(ctx, f); err == nil {
 		defer fetched.Close()

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"matrix-tui/bot/progress"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ type Work struct {
 
 	stop     *interrupt
 	abandon  atomic.Pointer[context.CancelCauseFunc] // nil unless Do is running
-	shown    atomic.Pointer[progress]                // nil until the notice is queued
+	shown    atomic.Pointer[progress.Notice]         // nil until the notice is queued
 	acted    atomic.Bool                             // the agent has called a tool
 	lastPart atomic.Int64                            // time of the newest message that belongs to the task, in ms
 	worded   atomic.Bool                             // words have joined it
@@ -60,7 +61,7 @@ func (w *Work) Done() <-chan struct{} { return w.done }
 // a new message. The notice shows note as the reason.
 func (w *Work) Stop(note string) {
 	if shown := w.shown.Load(); shown != nil {
-		shown.set(note)
+		shown.Set(note)
 	}
 	w.stop.raise()
 }
@@ -77,11 +78,11 @@ func (w *Work) Abandon() {
 func (w *Work) GiveUp(ctx context.Context, why string) error { return giveUp(ctx, w.task, why) }
 
 // Progress returns what the notice shows; shown is false before there is one.
-func (w *Work) Progress() (p Progress, shown bool) {
+func (w *Work) Progress() (p progress.Progress, shown bool) {
 	if now := w.shown.Load(); now != nil {
-		return now.now(), true
+		return now.Now(), true
 	}
-	return Progress{}, false
+	return progress.Progress{}, false
 }
 
 // Takes reports whether a message may still join the task as a part of it.

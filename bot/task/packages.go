@@ -20,7 +20,7 @@ func (a *attempt) reinstall(ctx context.Context) error {
 		return nil
 	}
 	if t.rec.Restored != a.container.ID {
-		a.shown.set("the sandbox is a new one: reinstalling what was installed in the old one")
+		a.shown.Set("the sandbox is a new one: reinstalling what was installed in the old one")
 		lost, err := a.container.Reinstall(ctx, names)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -31,7 +31,7 @@ func (a *attempt) reinstall(ctx context.Context) error {
 		if err != nil {
 			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot reinstall packages")
 		}
-		a.shown.set("")
+		a.shown.Set("")
 		t.rec.Lost, t.rec.Restored = lost, a.container.ID
 		if len(lost) > 0 {
 			if err := env.Room.Queue(ctx, t.Voice().lost()); err != nil {

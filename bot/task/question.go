@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"matrix-tui/bot/progress"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func link(ctx context.Context, t *Task, txn string) string {
 
 // ask makes the task wait for an answer. If that is impossible, it returns an outcome
 // with the reason, otherwise an empty one.
-func (q Question) ask(ctx context.Context, out agent.Outcome, noticed bool, shown *progress) (agent.Outcome, error) {
+func (q Question) ask(ctx context.Context, out agent.Outcome, noticed bool, shown *progress.Notice) (agent.Outcome, error) {
 	if out.Held != nil && !q.isShown(*out.Held) {
 		out.Ended, out.Text = agent.Crashed, ""
 		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs approval but is too long to show (%s). Split the task into smaller steps.", text.Size(int64(len(out.Held.Command))))
@@ -87,7 +88,7 @@ func (q Question) ask(ctx context.Context, out agent.Outcome, noticed bool, show
 // transaction. The task then waits and uses no worker and no slot. The error is
 // execution.ErrLimit if the task has asked too often, errStopped after a stop request, and
 // errSteered if there is a new message.
-func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, shown *progress) error {
+func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, shown *progress.Notice) error {
 	t, rec, env := q.t, &q.t.rec, q.t.env
 	rec.Budget = 0
 	if out.Ended == agent.Limited {
@@ -121,7 +122,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, sho
 	rec.Around = joined(text.Cut(out.Signal.Before, maxAround), text.Cut(out.Signal.After, maxAround))
 	said := q.messages(ctx)
 	if noticed {
-		_, details := shown.outcome()
+		_, details := shown.Outcome()
 		closing := t.Voice().closing(len(t.exec.Answers), "⏸ Paused for a question after "+text.Duration(time.Since(rec.Begun)), details)
 		said = append([]Message{closing}, said...)
 	}

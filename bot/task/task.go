@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"matrix-tui/bot/progress"
 	"time"
 
 	"matrix-tui/agent"
@@ -94,26 +95,26 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	switch {
 	case hasSlot:
 	case env.Keeper.Low(ctx):
-		lacks = diskNote
+		lacks = progress.DiskNote
 	case env.Slots.TryAcquire():
 		hasSlot = true
 		defer env.Slots.Release()
 	default:
-		lacks = turnNote
+		lacks = progress.TurnNote
 	}
 	shown, err := showProgress(ctx, w.life, t, lacks)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
 	w.shown.Store(shown)
-	defer shown.stop()
+	defer shown.Stop()
 	stoppable, cancel := w.stop.within(ctx)
 	defer cancel()
 	if !hasSlot {
 		switch err := turn(stoppable, env, shown); {
 		case err == nil:
 			defer env.Slots.Release()
-			if err := shown.resume(ctx); err != nil {
+			if err := shown.Resume(ctx); err != nil {
 				return agent.Outcome{}, err
 			}
 		case ctx.Err() != nil:
@@ -156,17 +157,17 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 }
 
 // turn waits until the task may start: until the disk has space and there is a slot, which the caller releases.
-func turn(ctx context.Context, env *Env, shown *progress) error {
+func turn(ctx context.Context, env *Env, shown *progress.Notice) error {
 	for {
 		err := env.Keeper.AwaitSpace(ctx, func() {
 			env.Log.Warn().Str("room", env.ID).Msg("the disk is almost full: the task waits")
-			shown.wait(diskNote)
+			shown.Wait(progress.DiskNote)
 		})
 		if err != nil {
 			return err
 		}
 		if !env.Slots.TryAcquire() {
-			shown.wait(turnNote)
+			shown.Wait(progress.TurnNote)
 			if err := env.Slots.Acquire(ctx, env.Warm.Has(env.ID)); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/pending"
 	"matrix-tui/state"
 )
 
@@ -24,7 +25,7 @@ func (q Question) due() time.Time {
 // schedule makes the bot call [Env.Look] at a time.
 func (q Question) schedule(due time.Time) {
 	rec := &q.t.rec
-	q.t.env.Waits.Set(rec.Key, Wait{q.t.env.ID, rec.Asker(), rec.Thread, due, q.t.exec.QuestionEvent != ""})
+	q.t.env.Waits.Set(rec.Key, pending.Wait{Room: q.t.env.ID, Asker: rec.Asker(), Thread: rec.Thread, Due: due, Pinned: q.t.exec.QuestionEvent != ""})
 }
 
 // Restore makes a task wait again after a restart. It reports whether the caller must

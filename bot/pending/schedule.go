@@ -1,13 +1,14 @@
-package task
+// Package pending knows the tasks that wait for an answer, and when each of them is due.
+package pending
 
 import (
 	"sync"
 	"time"
 )
 
-// Waits is a schedule: when each waiting task needs [Env.Look]. It is all that an open
+// Schedule says when each waiting task needs to be looked at. It is all that an open
 // question keeps in memory.
-type Waits struct {
+type Schedule struct {
 	mu    sync.Mutex
 	tasks map[string]Wait // by task key
 	rooms map[string]int
@@ -23,13 +24,13 @@ type Wait struct {
 	Pinned bool // the event of its question is recorded
 }
 
-// NewWaits returns an empty schedule.
-func NewWaits() *Waits {
-	return &Waits{tasks: map[string]Wait{}, rooms: map[string]int{}, News: make(chan struct{}, 1)}
+// New returns an empty schedule.
+func New() *Schedule {
+	return &Schedule{tasks: map[string]Wait{}, rooms: map[string]int{}, News: make(chan struct{}, 1)}
 }
 
 // Set adds or replaces a task.
-func (w *Waits) Set(key string, one Wait) {
+func (w *Schedule) Set(key string, one Wait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if old, known := w.tasks[key]; !known || old.Room != one.Room {
@@ -46,7 +47,7 @@ func (w *Waits) Set(key string, one Wait) {
 }
 
 // Drop removes a task.
-func (w *Waits) Drop(key string) {
+func (w *Schedule) Drop(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if old, known := w.tasks[key]; known {
@@ -55,7 +56,7 @@ func (w *Waits) Drop(key string) {
 }
 
 // DropRoom removes all tasks of a room.
-func (w *Waits) DropRoom(room string) {
+func (w *Schedule) DropRoom(room string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for key, one := range w.tasks {
@@ -65,7 +66,7 @@ func (w *Waits) DropRoom(room string) {
 	}
 }
 
-func (w *Waits) forget(key string, old Wait) {
+func (w *Schedule) forget(key string, old Wait) {
 	delete(w.tasks, key)
 	if w.rooms[old.Room]--; w.rooms[old.Room] == 0 {
 		delete(w.rooms, old.Room)
@@ -73,7 +74,7 @@ func (w *Waits) forget(key string, old Wait) {
 }
 
 // Unpinned returns a task if the event of its question is not recorded yet.
-func (w *Waits) Unpinned(key string) (one Wait, ok bool) {
+func (w *Schedule) Unpinned(key string) (one Wait, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one, known := w.tasks[key]
@@ -81,14 +82,14 @@ func (w *Waits) Unpinned(key string) (one Wait, ok bool) {
 }
 
 // Count returns the number of a room's waiting tasks.
-func (w *Waits) Count(room string) int {
+func (w *Schedule) Count(room string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.rooms[room]
 }
 
 // AskedOf reports whether a task waits in a room for user, or in thread if not "".
-func (w *Waits) AskedOf(room, user, thread string) bool {
+func (w *Schedule) AskedOf(room, user, thread string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.rooms[room] == 0 {
@@ -103,14 +104,14 @@ func (w *Waits) AskedOf(room, user, thread string) bool {
 }
 
 // Total returns the number of waiting tasks in all rooms.
-func (w *Waits) Total() int {
+func (w *Schedule) Total() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.tasks)
 }
 
 // Overdue reports whether a task of the room is due.
-func (w *Waits) Overdue(room string, now time.Time) bool {
+func (w *Schedule) Overdue(room string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, one := range w.tasks {
@@ -122,7 +123,7 @@ func (w *Waits) Overdue(room string, now time.Time) bool {
 }
 
 // Next returns the rooms with a due task, one entry per task, and when to call it again.
-func (w *Waits) Next(now time.Time) (rooms []string, at time.Time) {
+func (w *Schedule) Next(now time.Time) (rooms []string, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at = now.Add(time.Hour)

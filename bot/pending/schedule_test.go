@@ -1,4 +1,4 @@
-package task
+package pending
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestWaits(t *testing.T) {
-	w := NewWaits()
+	w := New()
 	now := time.Now()
 	w.Set("a", Wait{Room: "!r", Due: now.Add(time.Minute)})
 	w.Set("b", Wait{Room: "!r", Due: now.Add(-time.Second)})

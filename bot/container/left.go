@@ -1,4 +1,4 @@
-package task
+package container
 
 import (
 	"context"
@@ -12,27 +12,29 @@ import (
 // lookLeft bounds the question what earlier tasks have left running.
 const lookLeft = 5 * time.Second
 
-// left returns lines about what earlier tasks have left running, for the prompt. It does not ask a container of which it
+// Left returns lines about what earlier tasks have left running, for the prompt. It does not ask a container of which it
 // knows that nothing is left.
-func (a *attempt) left(ctx context.Context) []string {
-	env := a.task.env
-	if env.noneLeft.Load() {
+func (s *Sandbox) Left(ctx context.Context, container *sandbox.Container) []string {
+	if s.noneLeft.Load() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLeft)
 	defer cancel()
-	list, err := a.container.Left(ctx)
+	list, err := container.Left(ctx)
 	if err != nil {
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot list what earlier tasks have left running")
+		s.shared.Log.Warn().Err(err).Str("room", s.room).Msg("cannot list what earlier tasks have left running")
 		return nil
 	}
-	env.noneLeft.Store(len(list) == 0)
+	s.noneLeft.Store(len(list) == 0)
 	var lines []string
 	for _, one := range list {
 		lines = append(lines, fmt.Sprintf("process %d: %s", one.PID, LeftLine(one.Command, one)))
 	}
 	return lines
 }
+
+// MayLeave notes that a run may have left something running.
+func (s *Sandbox) MayLeave() { s.noneLeft.Store(false) }
 
 // LeftLine describes a process that a task has left running, with its command as it is to be shown.
 func LeftLine(command string, left sandbox.Left) string {

@@ -1,4 +1,4 @@
-package task
+package container
 
 import (
 	"context"
@@ -23,44 +23,51 @@ done`
 
 const personaBytes = "8192" // workspace.MaxPersonaFile
 
-// persona returns the texts that describe the agent in this room: the policy's persona
+// Persona returns the texts that describe the agent in this room: the policy's persona
 // file and the bootstrap files.
-func persona(ctx context.Context, env *Env, container *sandbox.Container) []workspace.Text {
+func (s *Sandbox) Persona(ctx context.Context, container *sandbox.Container) []workspace.Text {
 	own := map[string]string{}
 	var first workspace.Text
-	root, err := os.OpenRoot(env.StateDir) // rejects symbolic links to the outside
+	root, err := os.OpenRoot(s.shared.StateDir) // rejects symbolic links to the outside
 	if err == nil {
 		defer root.Close()
 		for _, name := range workspace.BootstrapFiles() {
-			own[name] = readPersona(env, root, name)
+			own[name] = s.readPersona(root, name)
 		}
-		if name := env.rules().Persona; name != "" {
-			first = workspace.Text{Name: path.Base(name), Content: readPersona(env, root, name)}
+		if name := s.Rules().Persona; name != "" {
+			first = workspace.Text{Name: path.Base(name), Content: s.readPersona(root, name)}
 		}
 	}
-	if !env.bootstrap.Load() {
+	if !s.bootstrap.Load() {
 		return workspace.Persona(first, nil, own)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
 	if err != nil {
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot read the bootstrap files")
+		s.shared.Log.Warn().Err(err).Str("room", s.room).Msg("cannot read the bootstrap files")
 		return workspace.Persona(first, nil, own)
 	}
 	files := personaFiles(res.Stdout)
-	env.bootstrap.Store(len(files) > 0)
+	s.bootstrap.Store(len(files) > 0)
 	return workspace.Persona(first, files, own)
 }
 
-// bootstrapPaths returns the paths of the bootstrap files in the container.
-func bootstrapPaths() []string {
+// Without returns the paths of the bootstrap files if the container had none when last looked at. Most rooms have none, so
+// they are not read before each run.
+func (s *Sandbox) Without() []string {
+	if s.bootstrap.Load() {
+		return nil
+	}
 	paths := workspace.BootstrapFiles()
 	for i, name := range paths {
 		paths[i] = "/workspace/" + name
 	}
 	return paths
 }
+
+// HasBootstrap notes that the container has bootstrap files.
+func (s *Sandbox) HasBootstrap() { s.bootstrap.Store(true) }
 
 // personaFiles parses the output of personaScript, which is untrusted.
 func personaFiles(out []byte) map[string]string {
@@ -84,20 +91,20 @@ func personaFiles(out []byte) map[string]string {
 }
 
 // readPersona returns a file of the state directory, or "" if it is not a regular file.
-func readPersona(env *Env, root *os.Root, name string) string {
+func (s *Sandbox) readPersona(root *os.Root, name string) string {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		env.Log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
+		s.shared.Log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
 		return ""
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, workspace.MaxPersonaFile))
 	if err != nil {
-		env.Log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
+		s.shared.Log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
 	}
 	return string(data)
 }

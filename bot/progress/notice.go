@@ -1,4 +1,4 @@
-package task
+package progress
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 // chooses what is shown, and must not be able to end the process with it.
 const maxPanics = 2
 
-func (p *progress) run() {
+func (p *Notice) run() {
 	defer close(p.done)
 	for range maxPanics {
 		if !p.show() {
@@ -36,11 +36,11 @@ func (p *progress) run() {
 }
 
 // show sends the notice when it is due and keeps it up to date until the task ends.
-func (p *progress) show() (panicked bool) {
+func (p *Notice) show() (panicked bool) {
 	defer func() {
 		if recover() != nil {
 			panicked = true
-			p.env.Log.Error().Str("room", p.env.ID).Bytes("stack", debug.Stack()).Msg("panic while showing progress")
+			p.log.Error().Str("room", p.room).Bytes("stack", debug.Stack()).Msg("panic while showing progress")
 		}
 	}()
 	tick := time.NewTicker(lookEvery)
@@ -76,24 +76,24 @@ func (p *progress) show() (panicked bool) {
 
 // showTyping renews the typing indicator before it expires, unless the task is queued. If clients have hidden it, it is
 // turned off first, because they show it only when it changes.
-func (p *progress) showTyping(last time.Time, hidden bool) time.Time {
-	if p.now().Queued != "" || !hidden && time.Since(last) < typingTime*2/3 {
+func (p *Notice) showTyping(last time.Time, hidden bool) time.Time {
+	if p.Now().Queued != "" || !hidden && time.Since(last) < typingTime*2/3 {
 		return last
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
 	var err error
 	if hidden {
-		err = errors.Join(p.env.Room.Type(ctx, 0), retry.Sleep(ctx, typingPause))
+		err = errors.Join(p.place.Type(ctx, 0), retry.Sleep(ctx, typingPause))
 	}
-	if err = errors.Join(err, p.env.Room.Type(ctx, typingTime)); err != nil {
-		p.env.Log.Debug().Err(err).Str("room", p.env.ID).Msg("cannot show the typing indicator")
+	if err = errors.Join(err, p.place.Type(ctx, typingTime)); err != nil {
+		p.log.Debug().Err(err).Str("room", p.room).Msg("cannot show the typing indicator")
 	}
 	return time.Now()
 }
 
 // due returns the notice's text and whether it is time to show it; shown is the text at the time of the last edit.
-func (p *progress) due(edited time.Time, shown string) (string, bool) {
+func (p *Notice) due(edited time.Time, shown string) (string, bool) {
 	every := idleEvery
 	if time.Since(p.since) > time.Minute {
 		every = lateEvery
@@ -116,57 +116,51 @@ func (p *progress) due(edited time.Time, shown string) (string, bool) {
 }
 
 // text returns what the notice says now.
-func (p *progress) text() string {
+func (p *Notice) text() string {
 	p.mu.Lock()
 	steps, note, waits := p.steps.Clone(), p.note, p.waits
 	p.mu.Unlock()
 	if waits != "" {
 		return queuedText(waits)
 	}
-	return steps.Progress(time.Since(p.since), note, p.fits)
+	return steps.Progress(time.Since(p.since), note, p.place.Fits)
 }
 
 // again makes the next tick edit the notice, which is not in the room yet.
-func (p *progress) again() {
+func (p *Notice) again() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = true
 }
 
 // post queues the notice and, if the task runs, the reaction before it.
-func (p *progress) post(ctx context.Context, text string) error {
-	var said []Message
-	if p.now().Queued == "" {
-		said = p.started
-	}
-	notice := p.notice
-	notice.Body = text
-	err := p.env.Room.Queue(ctx, append(said, notice)...)
+func (p *Notice) post(ctx context.Context, text string) error {
+	err := p.place.Post(ctx, text, p.Now().Queued == "")
 	p.posted = p.posted || err == nil
 	return err
 }
 
 // put shows a text in the notice, and returns false if that has to be tried again.
-func (p *progress) put(text string) bool {
+func (p *Notice) put(text string) bool {
 	if p.posted {
 		return p.edit(p.ctx, text)
 	}
 	err := p.post(p.ctx, text)
 	if err != nil {
-		p.env.Log.Warn().Err(err).Str("room", p.env.ID).Msg("cannot store the progress notice")
+		p.log.Warn().Err(err).Str("room", p.room).Msg("cannot store the progress notice")
 	}
 	return err == nil
 }
 
 // edit changes the notice and returns false if it is not in the room yet.
-func (p *progress) edit(ctx context.Context, text string) bool {
+func (p *Notice) edit(ctx context.Context, text string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return p.env.Room.Edit(ctx, p.notice.Txn, text)
+	return p.place.Edit(ctx, text)
 }
 
 // sayRestarting announces a restart in the notice if the bot is stopping.
-func (p *progress) sayRestarting() {
+func (p *Notice) sayRestarting() {
 	if p.life.Err() == nil {
 		return
 	}
