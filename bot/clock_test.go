@@ -94,7 +94,7 @@ func (d *deciding) asks(id string, until time.Time) state.Task {
 	must(d.bot.Journal.Tasks.Enqueue(d.t.Context(), rec))
 	rec.Question, rec.QuestionRoom, rec.QuestionEvent, rec.QuestionDeadline = "which?", d.id, "$q", until
 	must(d.bot.Journal.Tasks.Wait(d.t.Context(), rec, nil))
-	_, err = d.env.Restore(d.t.Context(), rec)
+	err = d.env.Restore(d.t.Context(), rec)
 	must(err)
 	return rec
 }

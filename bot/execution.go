@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"matrix-tui/bot/queue"
 )
 
@@ -15,21 +13,12 @@ func (b *Bot) resumeWaiting(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list waiting tasks: %w", err)
 	}
-	var saves errgroup.Group // concurrently, so that they share a write
 	for _, rec := range tasks {
-		r := b.room(rec.Room)
-		save := false
-		err := b.work.Guard(rec.Room, "resuming a question", func() (err error) {
-			save, err = r.env.Restore(ctx, rec)
-			return err
-		})
+		env := b.room(rec.Room).env
+		err := b.work.Guard(rec.Room, "resuming a question", func() error { return env.Restore(ctx, rec) })
 		if err != nil && !queue.IsPanic(err) {
 			return err
 		}
-		if save {
-			saves.Go(func() error { r.env.ProjectSoon(ctx, rec.Key); return nil })
-		}
 	}
-	_ = saves.Wait()
 	return nil
 }

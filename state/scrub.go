@@ -156,7 +156,7 @@ func scrubJSON(data []byte, scrub *Scrub) (out []byte, was []string, err error) 
 	return encodeJSON(value), was, nil
 }
 
-// Scrub scrubs what state.json has of a room: the history and the executions. It reports whether there was anything.
+// Scrub scrubs what is kept of a room: the history and the executions. It reports whether there was anything.
 func (s Conversations) Scrub(ctx context.Context, room string, scrub *Scrub) (found bool, err error) {
 	if len(scrub.needles) == 0 {
 		return false, nil

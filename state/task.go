@@ -39,7 +39,7 @@ type Task struct {
 	Source    Source
 	Requester string    // user ID; for a task by HTTP, the bot's own
 	Time      time.Time // when Event was sent
-	Execution string    // its ID in the HTTP API and in state.json
+	Execution string    // its ID in the HTTP API
 	State     TaskState
 
 	Text    string // what to do, without the commands in Details

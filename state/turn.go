@@ -23,7 +23,7 @@ type Turn struct {
 	Event   string `json:"event,omitempty"` // of the message that the turn belongs to
 }
 
-// turns is the history of one room as stored in state.json, one JSON object per turn, so that unknown keys of a newer
+// turns is the history of one room as stored, one JSON object per turn, so that unknown keys of a newer
 // release survive. It is never changed in place.
 type turns []json.RawMessage
 

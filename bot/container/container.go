@@ -64,6 +64,7 @@ type Sandbox struct {
 	shared  *Shared
 	room    string
 	vacancy vacancy
+	settled settledRuns
 
 	bootstrap atomic.Bool // the container had bootstrap files when last looked at
 	noneLeft  atomic.Bool // no ended run has left a process in the container

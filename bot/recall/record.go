@@ -276,7 +276,7 @@ func isAbout(e execution.Execution, event string) bool {
 	return about
 }
 
-// finished parses an execution of state.json. It returns false for one that has not ended, or from which nothing is
+// finished parses a stored execution. It returns false for one that has not ended, or from which nothing is
 // learned.
 func finished(raw json.RawMessage) (e execution.Execution, ok bool) {
 	err := json.Unmarshal(raw, &e)

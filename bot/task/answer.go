@@ -30,7 +30,7 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 	if given.Key != "" && slices.ContainsFunc(t.exec.Answers, func(a execution.Answer) bool { return a.Key == given.Key }) {
 		return t, nil
 	}
-	if rec.State != state.TaskWaiting { // state.json may still say that it waits
+	if rec.State != state.TaskWaiting { // the stored execution may still say that it waits
 		return t, &execution.TransitionError{ID: t.exec.ID, From: t.exec.State, To: execution.Running}
 	}
 	open := t.exec.QuestionNumber()
@@ -59,7 +59,7 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 	return t, nil
 }
 
-// NoteAnswer adds the newest answer to the transcript and to state.json.
+// NoteAnswer adds the newest answer to the transcript and to its execution.
 func (t *Task) NoteAnswer(ctx context.Context) {
 	transcriptOf(t).once(state.KindUser, answerEvent(t.rec.Key, len(t.exec.Answers)-1, t.Given()), t.Given().Answer)
 	t.env.ProjectSoon(ctx, t.rec.Key)

@@ -18,7 +18,7 @@
 //	           the deadline
 //	answered   [Env.Resume] plans the next run;   answer and next run          as running, without a
 //	           back to claimed                    (running)                    container
-//	result     writes transcript and state.json,  result and its messages      settles again; every step may
+//	result     writes transcript and history,     result and its messages      settles again; every step may
 //	           sends files                        (answered)                   be repeated
 //	finished   nothing                            done                         nothing
 //
@@ -26,10 +26,10 @@
 // message is sent exactly once, and never for a state that was not reached. Before the
 // result, a task may be stopped or get a new message, with which it runs again in the
 // same session; see [Work.Stop]. execution.Execution is the state machine that the HTTP API
-// shows. state.json is updated after the journal and never read to continue a task.
+// shows. The journal stores it beside the task, for longer; it is never read to continue one.
 //
 // A compaction (!compact) is a task, too: it asks the agent for a summary of the room's session, and its result is a
-// notice. Summary and notice are stored with the result; then one write of state.json puts the summary in place of the
+// notice. Summary and notice are stored with the result; then one write to the journal puts the summary in place of the
 // older history, and ends the session. See compaction. Before its first run, a task ends a session that is stale.
 //
 // [Task] is the record with its execution, and [Work] a task that a worker is processing.

@@ -67,7 +67,7 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 	rows := env.Room.Render(ctx, notice)
 	err = t.decide(ctx, func() error {
 		if rec.Container != "" {
-			env.settled.add(rec.Run)
+			env.Settle(rec.Run)
 			rec.Due.Begun = rec.Due.Begun || len(out.Tools) > 0
 			told := rec.Told
 			if t.again(*out, w.acted.Load()); len(out.Tools) == 0 {

@@ -81,7 +81,6 @@ type Env struct {
 
 	projecting sync.Mutex // see project
 
-	settled settledRuns
 }
 
 // rules returns the room's policy, with the settings as defaults.

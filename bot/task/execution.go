@@ -11,9 +11,8 @@ import (
 	"matrix-tui/state/execution"
 )
 
-// project updates an execution in state.json from the journal. The journal is
-// authoritative; state.json is for people and programs, and a fallback if the journal
-// is lost.
+// project updates the execution of a task, which the journal keeps for programs and for the memory when the task itself is
+// gone. The task is authoritative.
 func (e *Env) project(ctx context.Context, key string) error {
 	e.projecting.Lock() // an older record must not overwrite a newer one
 	defer e.projecting.Unlock()
@@ -24,7 +23,7 @@ func (e *Env) project(ctx context.Context, key string) error {
 	return e.put(ctx, executionOf(rec))
 }
 
-// put writes an execution into state.json. The caller holds projecting.
+// put stores an execution. The caller holds projecting.
 func (e *Env) put(ctx context.Context, execution *execution.Execution) error {
 	data, err := json.Marshal(execution)
 	if err != nil {
@@ -37,14 +36,14 @@ func (e *Env) put(ctx context.Context, execution *execution.Execution) error {
 }
 
 // ProjectSoon is project for callers that need not wait for success: an error is
-// logged, and the next write or the next start repairs state.json.
+// logged, and the next write or the next start repairs the execution.
 func (e *Env) ProjectSoon(ctx context.Context, key string) {
 	if err := e.project(ctx, key); err != nil && ctx.Err() == nil {
 		e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot save the execution yet")
 	}
 }
 
-// executionOf returns a task as state.json and the HTTP API show it.
+// executionOf returns a task as the HTTP API shows it.
 func executionOf(rec state.Task) *execution.Execution {
 	e := &execution.Execution{
 		ID: rec.Execution, State: executionState(rec), Transcript: inputOf(rec), Commands: append([]string{}, rec.Commands...),

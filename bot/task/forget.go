@@ -232,7 +232,7 @@ func long(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return len(text) < 12 })
 }
 
-// redactOld redacts an execution in state.json whose task is no longer in the journal.
+// redactOld redacts an execution whose task is no longer in the journal.
 func (e *Env) redactOld(ctx context.Context, id string) error {
 	e.projecting.Lock()
 	defer e.projecting.Unlock()

@@ -36,7 +36,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	rules := env.rules()
 	var settled []string
 	if !attached {
-		settled = env.settled.take()
+		settled = env.Settled()
 	}
 	job := agent.Task{
 		Run: rec.Run, Session: rec.Session, Resume: rec.Resume, Model: rec.Model, Zone: rules.Zone, Deadline: rec.Deadline,

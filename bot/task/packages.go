@@ -11,7 +11,7 @@ import (
 
 // reinstall installs in a new container the packages that were installed in the one that it replaced. It tells the room,
 // and the prompt of this task, which ones could not be installed, with notes about those that could not be recorded. The
-// list stays in state.json until the task's record says what became of it; until then, the installation is found again
+// list stays in the journal until the task's record says what became of it; until then, the installation is found again
 // in the container, where it goes on when the bot or the task is stopped.
 func (a *attempt) reinstall(ctx context.Context) error {
 	t, env := a.task, a.task.env

@@ -50,7 +50,7 @@ func (e *Env) Task(rec state.Task) *Task {
 // Key returns the task's key.
 func (t *Task) Key() string { return t.rec.Key }
 
-// Execution returns the task as state.json and the HTTP API show it.
+// Execution returns the task as the HTTP API shows it.
 func (t *Task) Execution() *execution.Execution { return t.exec }
 
 // Question returns the task's open or next question.

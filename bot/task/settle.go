@@ -5,17 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
-	"matrix-tui/workspace"
 )
 
 // settlement records a result outside the journal. Every step may be repeated.
@@ -56,10 +52,10 @@ func (s settlement) pause(ctx context.Context) {
 	if err := s.keepSession(ctx); err != nil && ctx.Err() == nil {
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the session yet")
 	}
-	env.settled.add(t.rec.Run)
+	env.Settle(t.rec.Run)
 }
 
-// remember saves session, history and execution in state.json, concurrently so that they
+// remember saves session, history and execution in the journal, concurrently so that they
 // can share a write.
 func (s settlement) remember(ctx context.Context) error {
 	env := s.t.env
@@ -113,7 +109,7 @@ func (s settlement) tidy(ctx context.Context) error {
 	if t.rec.Run == "" || t.rec.Container == "" {
 		return nil
 	}
-	defer env.settled.add(t.rec.Run)
+	defer env.Settle(t.rec.Run)
 	if !hasOutbox(t) && t.rec.StatusLine == "" && env.Recall == nil {
 		return nil
 	}
@@ -130,7 +126,7 @@ func (s settlement) tidy(ctx context.Context) error {
 		}
 	}
 	if t.rec.StatusLine != "" {
-		if err := writeStatus(ctx, container, t.rec); err != nil {
+		if err := env.WriteStatus(ctx, container, t.rec); err != nil {
 			return err
 		}
 	}
@@ -140,56 +136,4 @@ func (s settlement) tidy(ctx context.Context) error {
 	_, err = env.Recall.Sync(ctx, env.ID, container, nil)
 	_, untidy := env.tidy(ctx, container, nil)
 	return errors.Join(err, untidy)
-}
-
-// settledRuns are runs whose output is no longer needed. The container forgets them when the next run starts, because a
-// command just for that takes as long as a start; those of a process that has ended, when it has too many.
-type settledRuns struct {
-	mu  sync.Mutex
-	ids []string
-}
-
-// maxSettled bounds the list: a room's container may not start a run for a long time.
-const maxSettled = 100
-
-func (s *settledRuns) add(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ids = append(s.ids, id); len(s.ids) > maxSettled {
-		s.ids = s.ids[1:]
-	}
-}
-
-// take empties the list.
-func (s *settledRuns) take() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ids := s.ids
-	s.ids = nil
-	return ids
-}
-
-// writeStatus completes the entry in status.md unless that was done before a restart: then
-// the file does not have its size after the run any more, or contains the entry near its
-// end if that size is -1. What the agent wrote is replaced in a copy, so that nothing is
-// lost in between. The agent controls the path, so anything but a regular file is an error.
-func writeStatus(ctx context.Context, container *sandbox.Container, rec state.Task) error {
-	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
-if [ "$3" -lt 0 ]; then
-	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0
-else
-	[ "$(stat -c %s -- "$1" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
-fi
-[ "$4" -gt 0 ] || { printf %s "$2" >> "$1"; exit; }
-[ "$(stat -c %s -- "$1")" = "$3" ] || exit 0
-new=$(mktemp -- "$1.XXXXXX") && cp -p -- "$1" "$new" && truncate -s "$4" -- "$new" && printf %s "$2" >> "$new" && mv -T -- "$new" "$1" || { rm -f -- "$new"; exit 4; }`
-	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", script, "sh", workspace.StatusPath, rec.StatusLine,
-		strconv.FormatInt(rec.StatusSize, 10), strconv.FormatInt(rec.StatusFrom, 10)}})
-	if err != nil {
-		return fmt.Errorf("write status.md: %w", err)
-	}
-	if res.Code != 0 {
-		return fmt.Errorf("write status.md: exit %d", res.Code)
-	}
-	return nil
 }

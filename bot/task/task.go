@@ -33,7 +33,7 @@ const (
 
 // Do continues a task from its recorded state to its end, or to a question: see the
 // table in the package comment. It returns an error only if it cannot write the journal
-// or state.json, or if ctx is done; every other failure is a result for the room.
+// or if ctx is done; every other failure is a result for the room.
 func (w *Work) Do(ctx context.Context) (err error) {
 	crash.At("picked")
 	t, gone := w.task, false
@@ -46,9 +46,6 @@ func (w *Work) Do(ctx context.Context) (err error) {
 		}
 	}()
 	if t.rec.State == state.TaskAnswered { // before a restart
-		if err := t.resend(ctx); err != nil {
-			return err
-		}
 		return settlement{t}.finish(ctx)
 	}
 	if withdrawn(t) {

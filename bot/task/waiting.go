@@ -3,7 +3,6 @@ package task
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -28,26 +27,22 @@ func (q Question) schedule(due time.Time) {
 	q.t.env.Waits.Set(rec.Key, pending.Wait{Room: q.t.env.ID, Asker: rec.Asker(), Thread: rec.Thread, Due: due, Pinned: q.t.exec.QuestionEvent != ""})
 }
 
-// Restore makes a task wait again after a restart. It reports whether the caller must
-// save its execution in state.json.
-func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error) {
+// Restore makes a task wait again after a restart.
+func (e *Env) Restore(ctx context.Context, rec state.Task) error {
 	t := e.Task(rec)
 	q := t.Question()
 	q.schedule(q.due())
-	switch {
-	case e.Unasked(rec): // AskAgain follows once the bot is in the room
+	if e.Unasked(rec) { // AskAgain follows once the bot is in the room
 		q.schedule(e.Clock.Now())
-		return false, nil
-	case t.exec.QuestionEvent == "": // it may have been sent
-		if err := q.resend(ctx); err != nil {
-			return false, err
-		}
-		_, err := e.Look(ctx, rec.Key)
-		return false, err
+		return nil
 	}
-	data, err := json.Marshal(t.exec)
-	_, stored, ok := e.Store.Executions.Get(t.exec.ID)
-	return !ok || err != nil || string(stored) != string(data), nil
+	if t.exec.QuestionEvent == "" { // it may have been sent
+		if _, err := e.Look(ctx, rec.Key); err != nil {
+			return err
+		}
+	}
+	e.ProjectSoon(ctx, rec.Key)
+	return nil
 }
 
 // Look does what is due for one waiting task: it records the event of the question,
