@@ -50,12 +50,18 @@ func (b *Budget) Account(door *gateway.Gateway, memory *recall.Memory) {
 		b.total.add(s.Day, s.Tokens())
 	}
 	door.Account(b.allowed, func(room string, u gateway.Usage) {
-		spend(room, state.Spending{Requests: u.Requests, Input: u.InputTokens, Cached: u.CachedTokens, Output: u.OutputTokens})
+		spend(room, state.Spending{
+			Requests: u.Requests, Input: u.InputTokens, Cached: u.CachedTokens, Output: u.OutputTokens,
+		})
 	})
-	memory.Account(func(ctx context.Context, room string) error { return b.allowed(ctx, room, 0) }, func(room string, tokens int64) { spend(room, state.Spending{Requests: 1, Input: tokens}) })
+	memory.Account(
+		func(ctx context.Context, room string) error { return b.allowed(ctx, room, 0) },
+		func(room string, tokens int64) { spend(room, state.Spending{Requests: 1, Input: tokens}) },
+	)
 }
 
-// allowed returns why a room may not use the model now, or nil. Its requests that are not answered yet may cost open tokens.
+// allowed returns why a room may not use the model now, or nil. Its requests that are not answered yet may cost open
+// tokens.
 func (b *Budget) allowed(ctx context.Context, room string, open int64) error {
 	limit, now := b.Limit(room), time.Now()
 	if b.All > 0 {
@@ -131,7 +137,8 @@ func (b *Budget) Question(ctx context.Context, room string) (agent.Signal, error
 		about = "Only an owner of the bot can say yes now: the room has used twice its limit for today (UTC)."
 	}
 	return agent.Signal{Kind: agent.Asked, Context: about, Question: "This room's " + text.Thousands(limit+today.Extra) +
-		" tokens for today are used up. Continue?\n\n1. Yes, use up to " + text.Thousands(limit) + " more today\n2. No, stop here"}, err
+		" tokens for today are used up. Continue?\n\n1. Yes, use up to " + text.Thousands(limit) +
+		" more today\n2. No, stop here"}, err
 }
 
 // Grants reports whether the answer of a user may allow more: beyond twice the limit, only that of an owner does.

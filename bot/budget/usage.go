@@ -41,19 +41,22 @@ func (b *Budget) spent(ctx context.Context, room string, now time.Time) (today, 
 	return today, total, err
 }
 
-// usageText formats what a room has used today, in total and on the newest days; limit is its tokens for a day, 0 for none.
+// usageText formats what a room has used today, in total and on the newest days; limit is its tokens for a day, 0 for
+// none.
 func usageText(today, total state.Spending, days []state.Spending, limit int64) string {
 	head := "Today (UTC): " + tokens(today)
 	switch {
 	case limit == 0:
 		head += "; there is no limit"
 	case today.Extra > 0:
-		head += " of " + text.Thousands(limit+today.Extra) + ", " + text.Thousands(today.Extra) + " of them allowed today beyond the limit"
+		head += " of " + text.Thousands(limit+today.Extra) + ", " + text.Thousands(today.Extra) +
+			" of them allowed today beyond the limit"
 	default:
 		head += " of " + text.Thousands(limit)
 	}
 	lines := []string{head + ".", "- " + counted(today), "", "In total: " + tokens(total) + ".", "- " + counted(total)}
-	if earlier := slices.DeleteFunc(slices.Clone(days), func(day state.Spending) bool { return day.Day.Equal(today.Day) }); len(earlier) > 0 {
+	isToday := func(day state.Spending) bool { return day.Day.Equal(today.Day) }
+	if earlier := slices.DeleteFunc(slices.Clone(days), isToday); len(earlier) > 0 {
 		lines = append(lines, "", "Earlier days:")
 		for _, day := range earlier {
 			lines = append(lines, "- "+day.Day.Format(time.DateOnly)+": "+tokens(day))
@@ -68,6 +71,7 @@ func tokens(s state.Spending) string {
 
 // counted returns all that is counted but the requests.
 func counted(s state.Spending) string {
-	return fmt.Sprintf("%s tokens in (%s cached), %s out; %s, %s, %s", text.Thousands(s.Input), text.Thousands(s.Cached), text.Thousands(s.Output),
+	return fmt.Sprintf("%s tokens in (%s cached), %s out; %s, %s, %s",
+		text.Thousands(s.Input), text.Thousands(s.Cached), text.Thousands(s.Output),
 		text.Few(s.Runs, "run"), text.Few(s.Sessions, "session"), text.Few(s.Compactions, "compaction"))
 }

@@ -89,7 +89,9 @@ func (s *Sandbox) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, e
 	}
 	name := s.shared.Store.Containers.Of(s.room)
 	container, err := s.shared.Podman.Ensure(ctx, sandbox.Spec{
-		Room: s.room, Name: name, VolumesOf: s.shared.Store.VolumesOf(s.room), Image: s.shared.Image, Memory: s.shared.Memory, CPUs: s.shared.CPUs, PIDs: s.shared.PIDs, Files: s.shared.Files, Runtime: s.shared.Runtime,
+		Room: s.room, Name: name, VolumesOf: s.shared.Store.VolumesOf(s.room),
+		Image: s.shared.Image, Runtime: s.shared.Runtime,
+		Memory: s.shared.Memory, CPUs: s.shared.CPUs, PIDs: s.shared.PIDs, Files: s.shared.Files,
 		Fresh: fresh,
 		Replacing: func(ctx context.Context, packages []string) error {
 			return s.shared.Store.Packages.Add(ctx, s.room, packages)

@@ -12,8 +12,8 @@ import (
 // lookLeft bounds the question what earlier tasks have left running.
 const lookLeft = 5 * time.Second
 
-// Left returns lines about what earlier tasks have left running, for the prompt. It does not ask a container of which it
-// knows that nothing is left.
+// Left returns lines about what earlier tasks have left running, for the prompt. It does not ask a container of which
+// it knows that nothing is left.
 func (s *Sandbox) Left(ctx context.Context, container *sandbox.Container) []string {
 	if s.noneLeft.Load() {
 		return nil

@@ -22,20 +22,21 @@ import (
 const (
 	// parkTime bounds parking a run, with the start of the room's container. Other rooms wait for that.
 	parkTime = 20 * time.Second
-	// leastFree is the host's free memory below which no run is parked and no container woken, in bytes. A parked run takes
-	// up to 170 MB.
+	// leastFree is the host's free memory below which no run is parked and no container woken, in bytes. A parked run
+	// takes up to 170 MB.
 	leastFree = 512 << 20
 	// Calm is how long nothing has to happen in a room before a run is parked there, unless somebody is about to write.
 	Calm = 1500 * time.Millisecond
 )
 
-// SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
-// there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes within the
-// time that it waits first, or if the room has no container: that of an upgraded room may be about to move here.
+// SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt
+// when there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes
+// within the time that it waits first, or if the room has no container: that of an upgraded room may be about to move
+// here.
 func (s *Sandbox) SignOfLife(ctx context.Context, wait time.Duration) { s.expect(ctx, wait, false) }
 
-// Present is SignOfLife when a person who may use the bot shows up in the room. If no run can be parked there, it starts
-// the room's container if the host has room for it: it may have been stopped because nobody used it.
+// Present is SignOfLife when a person who may use the bot shows up in the room. If no run can be parked there, it
+// starts the room's container if the host has room for it: it may have been stopped because nobody used it.
 func (s *Sandbox) Present(ctx context.Context) {
 	s.SignOfLife(ctx, 0)
 	if s.shared.Store.Containers.Of(s.room) == "" || !s.shared.Warm.wakes(s.room) {
@@ -112,8 +113,8 @@ func (s *Sandbox) expect(ctx context.Context, wait time.Duration, create bool) {
 	}
 }
 
-// renew parks a run, or lets the one that waits already wait longer, and returns when it has initialized. It returns true if
-// something was in the way, and there was a sign of life meanwhile.
+// renew parks a run, or lets the one that waits already wait longer, and returns when it has initialized. It returns
+// true if something was in the way, and there was a sign of life meanwhile.
 func (s *Sandbox) renew(ctx context.Context, own *parked, create bool) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, parkTime)
 	defer cancel()
@@ -139,7 +140,9 @@ func (s *Sandbox) renew(ctx context.Context, own *parked, create bool) (again bo
 func (s *Sandbox) nextTask() (job agent.Task, like string) {
 	rules, session := s.Rules(), s.shared.Store.Conversations.Session(s.room)
 	model, _ := s.shared.Models.Now(rules.Model)
-	job = agent.Task{Session: session, Resume: session != "", Model: model.Name, Zone: rules.Zone, Approvals: rules.Approvals}
+	job = agent.Task{
+		Session: session, Resume: session != "", Model: model.Name, Zone: rules.Zone, Approvals: rules.Approvals,
+	}
 	job.Files = Files("")
 	for i := range job.Files {
 		job.Files[i].New = true
@@ -147,11 +150,12 @@ func (s *Sandbox) nextTask() (job agent.Task, like string) {
 	return job, fmt.Sprintf("%s %s %s %s", session, model.Name, rules.Zone, strings.Join(rules.Approvals, "\n"))
 }
 
-// errBusy: nothing has to be started for the next task, because it is there, or because the host has better things to do.
+// errBusy: nothing has to be started for the next task, because it is there, or because the host has better things to
+// do.
 var errBusy = errors.New("the room or the host is busy")
 
-// park starts a run that waits for the task, and returns how to discard it, and until when it waits. If there was no answer
-// in time, it may wait, too.
+// park starts a run that waits for the task, and returns how to discard it, and until when it waits. If there was no
+// answer in time, it may wait, too.
 func (s *Sandbox) park(ctx context.Context, own *parked, job agent.Task, create bool) (is parked, err error) {
 	s.vacancy.mu.Lock()
 	defer s.vacancy.mu.Unlock()

@@ -43,7 +43,8 @@ func (s *Sandbox) Persona(ctx context.Context, container *sandbox.Container) []w
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
+	argv := append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...)
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: argv, MaxOutput: 64 << 10})
 	if err != nil {
 		s.shared.Log.Warn().Err(err).Str("room", s.room).Msg("cannot read the bootstrap files")
 		return workspace.Persona(first, nil, own)
@@ -53,8 +54,8 @@ func (s *Sandbox) Persona(ctx context.Context, container *sandbox.Container) []w
 	return workspace.Persona(first, files, own)
 }
 
-// Without returns the paths of the bootstrap files if the container had none when last looked at. Most rooms have none, so
-// they are not read before each run.
+// Without returns the paths of the bootstrap files if the container had none when last looked at. Most rooms have
+// none, so they are not read before each run.
 func (s *Sandbox) Without() []string {
 	if s.bootstrap.Load() {
 		return nil

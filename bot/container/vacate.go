@@ -2,8 +2,8 @@ package container
 
 import "sync"
 
-// vacancy keeps a room's container from coming back while it is being removed: the agent that waits for the next task is
-// started in the background.
+// vacancy keeps a room's container from coming back while it is being removed: the agent that waits for the next task
+// is started in the background.
 type vacancy struct {
 	mu   sync.Mutex // held while an agent is parked, and while the container goes
 	left bool       // the bot is not in the room: nothing is parked there

@@ -12,8 +12,8 @@ import (
 )
 
 // Warm knows the parked runs of all rooms: agents that have been started for the next task before there is one. It is
-// safe for concurrent use. A container ends its parked run on its own when the time is up. After a restart the containers
-// say in which of them a run is parked: see adopt.
+// safe for concurrent use. A container ends its parked run on its own when the time is up. After a restart the
+// containers say in which of them a run is parked: see adopt.
 type Warm struct {
 	max  int           // rooms with a parked run; 0 = none
 	time time.Duration // that a run is parked for after the last sign of life
@@ -35,8 +35,9 @@ const (
 	// initializing is about how long a parked run keeps a processor busy.
 	initializing = time.Second
 	quietPoll    = 50 * time.Millisecond
-	// rechecked is how often a sign of life makes sure that a parked run is still there: the kernel may have ended it. It is
-	// also how long none is parked after one could not be, for example because there are too many files to look at.
+	// rechecked is how often a sign of life makes sure that a parked run is still there: the kernel may have ended
+	// it. It is also how long none is parked after one could not be, for example because there are too many files to
+	// look at.
 	rechecked = 30 * time.Second
 )
 
@@ -57,11 +58,14 @@ func (p *parked) there(now time.Time) bool { return p.discard != nil && now.Befo
 
 // NewWarm returns a Warm for at most max rooms.
 func NewWarm(max int, d time.Duration) *Warm {
-	return &Warm{max: max, time: d, now: time.Now, turn: make(chan struct{}, 1), rooms: map[string]*parked{}, failed: map[string]time.Time{}, woken: map[string]time.Time{}}
+	return &Warm{
+		max: max, time: d, now: time.Now, turn: make(chan struct{}, 1),
+		rooms: map[string]*parked{}, failed: map[string]time.Time{}, woken: map[string]time.Time{},
+	}
 }
 
-// begin notes a sign of life in a room. If it returns a parked run, that has to be started, or must be found waiting, and
-// waits longer then. The caller then calls end.
+// begin notes a sign of life in a room. If it returns a parked run, that has to be started, or must be found waiting,
+// and waits longer then. The caller then calls end.
 func (w *Warm) begin(room, like string) *parked {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,8 +99,8 @@ func (w *Warm) begin(room, like string) *parked {
 	return own
 }
 
-// wakes reports whether the container of a room should be started at a sign of life, because no run is parked or about to
-// be parked there, and that was not done a moment ago.
+// wakes reports whether the container of a room should be started at a sign of life, because no run is parked or
+// about to be parked there, and that was not done a moment ago.
 func (w *Warm) wakes(room string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,21 +113,23 @@ func (w *Warm) wakes(room string) bool {
 	return true
 }
 
-// victims lists the rooms whose runs may give way to another one, the one that was used least recently first. The caller
-// holds mu.
+// victims lists the rooms whose runs may give way to another one, the one that was used least recently first. The
+// caller holds mu.
 func (w *Warm) victims(now time.Time) (rooms []string) {
 	for id, p := range w.rooms {
 		if !p.busy && now.Sub(p.used) >= settled {
 			rooms = append(rooms, id)
 		}
 	}
-	slices.SortFunc(rooms, func(a, b string) int { return cmp.Or(w.rooms[a].used.Compare(w.rooms[b].used), cmp.Compare(a, b)) })
+	slices.SortFunc(rooms, func(a, b string) int {
+		return cmp.Or(w.rooms[a].used.Compare(w.rooms[b].used), cmp.Compare(a, b))
+	})
 	return rooms
 }
 
-// makeRoom reports whether a room's run may be parked. It may not if a task has forgotten it meanwhile: it would not count.
-// If that of another room has to give way, makeRoom returns that: the caller discards it, or calls restore, and calls
-// makeRoom again.
+// makeRoom reports whether a room's run may be parked. It may not if a task has forgotten it meanwhile: it would not
+// count. If that of another room has to give way, makeRoom returns that: the caller discards it, or calls restore,
+// and calls makeRoom again.
 func (w *Warm) makeRoom(room string, own *parked) (victim string, gives *parked, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

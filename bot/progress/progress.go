@@ -1,5 +1,5 @@
-// Package progress shows in a room how a task is getting on: with one notice that it edits, and with the typing indicator.
-// It never says how a task ended.
+// Package progress shows in a room how a task is getting on: with one notice that it edits, and with the typing
+// indicator. It never says how a task ended.
 package progress
 
 import (
@@ -74,10 +74,10 @@ type State struct {
 	Said   bool      // the bot has just sent something in the room, and so clients hide the typing indicator
 }
 
-// Show shows that a task runs until Stop: with the typing indicator at once, and with a reaction and a notice when it has
-// run for noticeAfter. If it was queued, the reaction comes at once. If it waits for something, the notice comes at once,
-// and is not edited before Resume, unless it waits for something else: hundreds of queued rooms would overload the
-// homeserver. The bot cancels life when it stops.
+// Show shows that a task runs until Stop: with the typing indicator at once, and with a reaction and a notice when it
+// has run for noticeAfter. If it was queued, the reaction comes at once. If it waits for something, the notice comes
+// at once, and is not edited before Resume, unless it waits for something else: hundreds of queued rooms would
+// overload the homeserver. The bot cancels life when it stops.
 func Show(ctx, life context.Context, place Place, is State, room string, log zerolog.Logger) (*Notice, error) {
 	p := &Notice{
 		place: place, log: log, room: room, posted: is.Posted, hidden: is.Posted || is.Said, life: life, since: is.Since,
@@ -144,7 +144,8 @@ func (p *Notice) Now() Progress {
 	return Progress{p.waits, p.steps.Now(), time.Since(p.since)}
 }
 
-// Outcome returns the number of failed steps and, as Markdown, all steps. It may be called after stop, and without progress.
+// Outcome returns the number of failed steps and, as Markdown, all steps. It may be called after stop, and without
+// progress.
 func (p *Notice) Outcome() (failed int, details string) {
 	if p == nil {
 		return 0, ""

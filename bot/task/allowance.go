@@ -43,8 +43,8 @@ func (b allowance) settle(ctx context.Context) (out agent.Outcome, err error) {
 	return out, err
 }
 
-// allowsMore reports whether an answer to that question lets the task go on: a yes in any of the words that the question
-// and other messages of the bot suggest.
+// allowsMore reports whether an answer to that question lets the task go on: a yes in any of the words that the
+// question and other messages of the bot suggest.
 func allowsMore(answer string) bool {
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	if IsYes(answer) || strings.HasPrefix(answer, "1") || strings.HasPrefix(answer, "yes") {

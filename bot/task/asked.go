@@ -60,7 +60,8 @@ func joined(texts ...string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// answering returns how to answer a question that needs no proof, without a full stop. With words, reactions do not answer.
+// answering returns how to answer a question that needs no proof, without a full stop. With words, reactions do not
+// answer.
 func answering(options []agent.Option, approval, words bool) string {
 	switch {
 	case approval:
@@ -78,8 +79,8 @@ func labelsOf(options []agent.Option) string {
 	return first + "–" + last
 }
 
-// again returns the question for its reminder: with its options in one line, or with all of a command, because a reply to
-// the reminder answers, too.
+// again returns the question for its reminder: with its options in one line, or with all of a command, because a
+// reply to the reminder answers, too.
 func (q Question) again() string {
 	if q.IsHeld() {
 		return approvalQuestion(agent.Held{Command: q.t.rec.HeldCommand, Dir: q.t.rec.HeldDir})
@@ -95,12 +96,12 @@ func (q Question) again() string {
 	return line
 }
 
-// maxClosed is the longest text of a question that is replaced when the question is closed, in bytes: an edit contains it
-// several times.
+// maxClosed is the longest text of a question that is replaced when the question is closed, in bytes: an edit
+// contains it several times.
 const maxClosed = 8 << 10
 
-// closed returns the messages that close the open question: an edit that shows the line in the place of the options, and
-// the redactions of their reactions. event is the message that the line quotes, or "".
+// closed returns the messages that close the open question: an edit that shows the line in the place of the options,
+// and the redactions of their reactions. event is the message that the line quotes, or "".
 func (q Question) closed(line, event string) []Message {
 	t, txn, n := q.t, q.Txn(), len(q.t.exec.Answers)
 	question := t.exec.CurrentQuestion

@@ -24,10 +24,10 @@ const (
 	summaryHead = "Summary of the conversation before the following messages:\n\n"
 )
 
-// compaction replaces the room's session by one that starts from a summary and the newest messages. It is a task, so the
-// rules of tasks apply, but its prompt asks for the summary, it leaves nothing in the workspace, and its result is a
-// notice. The summary is stored with the result; then one write to the journal replaces history and session, unless
-// somebody has replaced the session before. So a crash leaves the old session or the new one.
+// compaction replaces the room's session by one that starts from a summary and the newest messages. It is a task, so
+// the rules of tasks apply, but its prompt asks for the summary, it leaves nothing in the workspace, and its result
+// is a notice. The summary is stored with the result; then one write to the journal replaces history and session,
+// unless somebody has replaced the session before. So a crash leaves the old session or the new one.
 type compaction struct{ t *Task }
 
 var compactWord = regexp.MustCompile(`(?i)!compact`)

@@ -17,8 +17,8 @@ import (
 // leastRest is the pause after a run that the model refused, if the gateway lets requests through again by now.
 const leastRest = 15 * time.Second
 
-// Rests reports whether a task has nothing to do before a time. One that waits for a model goes on at once if it is to be
-// stopped, or if the room uses another model by now.
+// Rests reports whether a task has nothing to do before a time. One that waits for a model goes on at once if it is
+// to be stopped, or if the room uses another model by now.
 func (e *Env) Rests(rec state.Task) (until time.Time, rests bool) {
 	until = rec.Due.At
 	if !until.After(e.Clock.Now()) || rec.StopBy != "" {
@@ -40,8 +40,8 @@ func (a *attempt) closed() (out agent.Outcome) {
 	return out
 }
 
-// rest lets a task wait until its model may take requests again: the next run is planned, and the worker and the slot are
-// free. If the task cannot wait, rest returns false and changes the outcome to what the room is told.
+// rest lets a task wait until its model may take requests again: the next run is planned, and the worker and the slot
+// are free. If the task cannot wait, rest returns false and changes the outcome to what the room is told.
 func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err error) {
 	t, rec, env := w.task, &w.task.rec, w.task.env
 	closure, closed := env.Gateway.Closed(rec.Model)

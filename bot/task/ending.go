@@ -31,8 +31,9 @@ type ending struct {
 	noted string // what the task has noted, in a line, or ""
 }
 
-// messages records the outcome in the task and returns the messages for the room: the last edit of the notice, if there is
-// one, the reactions, and the answer, which is the task's last event. The notice has the figures, or else the answer has.
+// messages records the outcome in the task and returns the messages for the room: the last edit of the notice, if
+// there is one, the reactions, and the answer, which is the task's last event. The notice has the figures, or else
+// the answer has.
 func (e ending) messages(noticed bool, shown *progress.Notice) (said []Message) {
 	t, rec, out := e.t, &e.t.rec, e.out
 	waited := t.exec.State == execution.Failed || t.exec.State == execution.WaitingForInput
@@ -62,8 +63,8 @@ func (e ending) messages(noticed bool, shown *progress.Notice) (said []Message) 
 	return append(append(said, t.Voice().ended(out.Ended)...), final)
 }
 
-// Unqueue ends a task that was stopped in the queue before its turn, and finishes the events in closes. The caller holds
-// Env.Decisions and wakes the worker.
+// Unqueue ends a task that was stopped in the queue before its turn, and finishes the events in closes. The caller
+// holds Env.Decisions and wakes the worker.
 func (t *Task) Unqueue(ctx context.Context, closes ...string) error {
 	noticed, err := t.noticed(ctx) // before a restart
 	if err != nil {
@@ -126,8 +127,9 @@ func giveUp(ctx context.Context, t *Task, why string) error {
 	return nil
 }
 
-// FinishAnswered ends a task whose result is in the room although the journal does not know that: it was restored from a
-// backup. Call it before the task's worker starts. It is no error if there is no such task, or if it has ended.
+// FinishAnswered ends a task whose result is in the room although the journal does not know that: it was restored
+// from a backup. Call it before the task's worker starts. It is no error if there is no such task, or if it has
+// ended.
 func (e *Env) FinishAnswered(ctx context.Context, key string) error {
 	rec, err := e.Journal.Tasks.Get(ctx, key)
 	if errors.Is(err, state.ErrNotFound) || err == nil && rec.State == state.TaskDone {

@@ -11,8 +11,8 @@ import (
 	"matrix-tui/state/execution"
 )
 
-// project updates the execution of a task, which the journal keeps for programs and for the memory when the task itself is
-// gone. The task is authoritative.
+// project updates the execution of a task, which the journal keeps for programs and for the memory when the task
+// itself is gone. The task is authoritative.
 func (e *Env) project(ctx context.Context, key string) error {
 	e.projecting.Lock() // an older record must not overwrite a newer one
 	defer e.projecting.Unlock()

@@ -21,10 +21,10 @@ type Forgot struct {
 	Later   bool // the container could not be cleaned yet
 }
 
-// Forget removes texts from wherever they are kept of the room: the record with its tasks, answers and notes, the history,
-// the executions, the transcript, and the index. A message or a result that contains one goes as a whole. Only hashes stay,
-// so that no file brings them back. The session ends. The container's notes and recordings follow at once, if the
-// container can be used, and otherwise before its next task. It may be repeated.
+// Forget removes texts from wherever they are kept of the room: the record with its tasks, answers and notes, the
+// history, the executions, the transcript, and the index. A message or a result that contains one goes as a whole.
+// Only hashes stay, so that no file brings them back. The session ends. The container's notes and recordings follow
+// at once, if the container can be used, and otherwise before its next task. It may be repeated.
 func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, err error) {
 	if err := e.Store.Conversations.EndSession(ctx, e.ID); err != nil {
 		return out, fmt.Errorf("end session: %w", err)
@@ -55,8 +55,8 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 	return out, err
 }
 
-// scrub scrubs all but the container. The record is scrubbed late: what is to go is known from there, also after a crash. The
-// index goes before it, for a crash, and after it, because somebody may have built it again meanwhile.
+// scrub scrubs all but the container. The record is scrubbed late: what is to go is known from there, also after a
+// crash. The index goes before it, for a crash, and after it, because somebody may have built it again meanwhile.
 func (e *Env) scrub(ctx context.Context, scrub *state.Scrub) (out Forgot, err error) {
 	if err := e.Recall.Doubt(ctx, e.ID); err != nil {
 		return out, err
@@ -97,9 +97,9 @@ func (e *Env) scrub(ctx context.Context, scrub *state.Scrub) (out Forgot, err er
 const sweep = `keep=; for id; do keep="$keep|$id|-$(printf %.8s "$id")\.jsonl"; done
 find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' -o -path '*/logs/*' \) 2>/dev/null | grep -vE "^$keep" | tr '\n' '\0' | xargs -0r rm -f --`
 
-// tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions that
-// nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more. It returns how many lines
-// it has removed.
+// tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions
+// that nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more. It returns
+// how many lines it has removed.
 func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *state.Scrub) (lines int, err error) {
 	untidy, err := e.Journal.Memory.Untidy(ctx, e.ID)
 	if err != nil || !untidy {
@@ -119,9 +119,9 @@ func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *sta
 	return lines, e.Journal.Memory.Tidied(ctx, e.ID)
 }
 
-// Redact removes what a redacted message of the room home said from wherever the room has it. If the room's session has it,
-// the next task starts a new one: the session's own recording cannot lose it. A task that has not ended keeps its session
-// until then. It may be repeated: the message itself goes last.
+// Redact removes what a redacted message of the room home said from wherever the room has it. If the room's session
+// has it, the next task starts a new one: the session's own recording cannot lose it. A task that has not ended keeps
+// its session until then. It may be repeated: the message itself goes last.
 func (e *Env) Redact(ctx context.Context, home, event string) error {
 	words := long(e.saidIn(ctx, home, event))
 	if err := e.Store.Conversations.Redact(ctx, e.ID, event); err != nil {
@@ -167,8 +167,8 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	return e.Journal.Removal.Clear(ctx)
 }
 
-// Rewrite puts what a message says now in the place of what it said, wherever the room has that. It may be repeated: the
-// message itself goes last, and not before the tasks that have it.
+// Rewrite puts what a message says now in the place of what it said, wherever the room has that. It may be repeated:
+// the message itself goes last, and not before the tasks that have it.
 func (e *Env) Rewrite(ctx context.Context, edit recall.Edit) error {
 	was := slices.DeleteFunc(long(e.saidIn(ctx, e.ID, edit.Event)), func(text string) bool { return text == edit.Text })
 	if len(was) == 0 {

@@ -96,8 +96,8 @@ func WordsOf(s state.Said) string {
 	return s.Text
 }
 
-// NameOf returns the name by which the agent, the memory and the room know a person: "alice" for "@alice:example.org" on
-// the bot's own server, "alice:example.org" on another, because two people may have the same local part.
+// NameOf returns the name by which the agent, the memory and the room know a person: "alice" for "@alice:example.org"
+// on the bot's own server, "alice:example.org" on another, because two people may have the same local part.
 func (d *Deps) NameOf(user string) string {
 	local, server, _ := strings.Cut(strings.TrimPrefix(user, "@"), ":")
 	if d == nil || d.Server == "" || server == "" || server == d.Server {

@@ -9,10 +9,10 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// reinstall installs in a new container the packages that were installed in the one that it replaced. It tells the room,
-// and the prompt of this task, which ones could not be installed, with notes about those that could not be recorded. The
-// list stays in the journal until the task's record says what became of it; until then, the installation is found again
-// in the container, where it goes on when the bot or the task is stopped.
+// reinstall installs in a new container the packages that were installed in the one that it replaced. It tells the
+// room, and the prompt of this task, which ones could not be installed, with notes about those that could not be
+// recorded. The list stays in the journal until the task's record says what became of it; until then, the
+// installation is found again in the container, where it goes on when the bot or the task is stopped.
 func (a *attempt) reinstall(ctx context.Context) error {
 	t, env := a.task, a.task.env
 	names := env.Store.Packages.Of(env.ID)

@@ -31,8 +31,8 @@ func (e ending) text() string {
 	return finalText(e.out)
 }
 
-// stoppedText returns the result of a task that a person stopped, or somebody else than the asker. started says whether the
-// agent may have changed something.
+// stoppedText returns the result of a task that a person stopped, or somebody else than the asker. started says
+// whether the agent may have changed something.
 func stoppedText(other string, started bool) string {
 	said := "⏹ Stopped"
 	if other != "" {
