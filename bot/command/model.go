@@ -20,7 +20,7 @@ const (
 
 // modelLine says which model the room uses, and why.
 func (c *Call) modelLine() string {
-	setting, from := c.Env.ModelSetting(), "GEMINI_MODEL"
+	setting, from := c.Env.Rules().Model, "GEMINI_MODEL"
 	if c.Env.Policy.Room(c.Env.ID).Model != "" {
 		from = "policy.yaml"
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/rs/zerolog"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/capacity"
@@ -166,7 +167,7 @@ func (s *Sandbox) park(ctx context.Context, own *parked, job agent.Task, create 
 	if job.Model == "" || container.Outdated || capacity.Free() < leastFree {
 		return is, errBusy // the next task chooses the model, replaces the container, or needs the memory
 	}
-	if !s.makeRoom(ctx, own) {
+	if !s.shared.Warm.clear(ctx, s.room, own, s.shared.Log) {
 		return is, errBusy
 	}
 	crash.At("parking")
@@ -204,16 +205,16 @@ func (s *Sandbox) nextContainer(ctx context.Context, create bool) (*sandbox.Cont
 	return s.Ensure(ctx, false)
 }
 
-// makeRoom reports whether the room's run may be parked, and discards those that have to give way for it.
-func (s *Sandbox) makeRoom(ctx context.Context, own *parked) bool {
+// clear reports whether a room's run may be parked, and discards those that have to give way for it.
+func (w *Warm) clear(ctx context.Context, room string, own *parked, log zerolog.Logger) bool {
 	for {
-		victim, gives, ok := s.shared.Warm.makeRoom(s.room, own)
+		victim, gives, ok := w.makeRoom(room, own)
 		if gives == nil {
 			return ok
 		}
 		if err := gives.discard(ctx); err != nil {
-			s.shared.Warm.restore(victim, gives)
-			s.shared.Log.Debug().Err(err).Str("room", victim).Msg("cannot end a parked run: it waits on")
+			w.restore(victim, gives)
+			log.Debug().Err(err).Str("room", victim).Msg("cannot end a parked run: it waits on")
 			return false
 		}
 	}

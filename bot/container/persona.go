@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"matrix-tui/sandbox"
 	"matrix-tui/workspace"
 )
@@ -32,10 +34,10 @@ func (s *Sandbox) Persona(ctx context.Context, container *sandbox.Container) []w
 	if err == nil {
 		defer root.Close()
 		for _, name := range workspace.BootstrapFiles() {
-			own[name] = s.readPersona(root, name)
+			own[name] = readPersona(root, name, s.shared.Log)
 		}
 		if name := s.Rules().Persona; name != "" {
-			first = workspace.Text{Name: path.Base(name), Content: s.readPersona(root, name)}
+			first = workspace.Text{Name: path.Base(name), Content: readPersona(root, name, s.shared.Log)}
 		}
 	}
 	if !s.bootstrap.Load() {
@@ -92,20 +94,20 @@ func personaFiles(out []byte) map[string]string {
 }
 
 // readPersona returns a file of the state directory, or "" if it is not a regular file.
-func (s *Sandbox) readPersona(root *os.Root, name string) string {
+func readPersona(root *os.Root, name string, log zerolog.Logger) string {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		s.shared.Log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
+		log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
 		return ""
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, workspace.MaxPersonaFile))
 	if err != nil {
-		s.shared.Log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
+		log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
 	}
 	return string(data)
 }

@@ -49,7 +49,7 @@ func (s *settledRuns) take() []string {
 // the file does not have its size after the run any more, or contains the entry near its
 // end if that size is -1. What the agent wrote is replaced in a copy, so that nothing is
 // lost in between. The agent controls the path, so anything but a regular file is an error.
-func (*Sandbox) WriteStatus(ctx context.Context, container *sandbox.Container, rec state.Task) error {
+func WriteStatus(ctx context.Context, container *sandbox.Container, rec state.Task) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then
 	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0

@@ -149,7 +149,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	if err != nil {
 		return out, err
 	}
-	setting := t.env.ModelSetting()
+	setting := t.env.Rules().Model
 	if _, known := t.env.Models.Now(setting); !known {
 		a.shown.Set("asking the model's API which model to use")
 	}

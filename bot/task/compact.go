@@ -56,7 +56,7 @@ func (c compaction) refuse(ctx context.Context) (out agent.Outcome, err error) {
 	if !c.t.rec.Compact {
 		return out, nil
 	}
-	open, err := c.t.env.asking(ctx)
+	open, err := asking(ctx, c.t.env)
 	switch {
 	case err != nil:
 		return out, err

@@ -43,7 +43,7 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 func (e *Env) OpenModel(rec state.Task) {
 	model := rec.Model
 	if model == "" { // the record of an older release
-		c, _ := e.Models.Now(e.ModelSetting())
+		c, _ := e.Models.Now(e.Rules().Model)
 		model = c.Name
 	}
 	e.Gateway.Begin(e.ID, rec.Key, model)

@@ -24,14 +24,14 @@ func (e *Env) Rests(rec state.Task) (until time.Time, rests bool) {
 	if !until.After(e.Clock.Now()) || rec.StopBy != "" {
 		return until, false
 	}
-	now, known := e.Models.Now(e.ModelSetting())
+	now, known := e.Models.Now(e.Rules().Model)
 	return until, !known || rec.Model == now.Name
 }
 
 // closed returns an outcome if nothing may be sent to the room's model now.
 func (a *attempt) closed() (out agent.Outcome) {
 	env := a.task.env
-	if now, known := env.Models.Now(env.ModelSetting()); known {
+	if now, known := env.Models.Now(env.Rules().Model); known {
 		if _, closed := env.Gateway.Closed(now.Name); closed {
 			a.task.rec.Model = now.Name
 			out.Ended, out.Detail = agent.Unavailable, "The model takes no requests at the moment."

@@ -116,7 +116,7 @@ func giveUp(ctx context.Context, t *Task, why string) error {
 	defer env.projecting.Unlock()
 	start(t.exec)
 	if err := t.exec.Fail(why, time.Now()); err == nil {
-		if err := env.put(ctx, t.exec); err != nil {
+		if err := put(ctx, env, t.exec); err != nil {
 			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the execution")
 		}
 	}

@@ -20,11 +20,11 @@ func (e *Env) project(ctx context.Context, key string) error {
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}
-	return e.put(ctx, executionOf(rec))
+	return put(ctx, e, executionOf(rec))
 }
 
 // put stores an execution. The caller holds projecting.
-func (e *Env) put(ctx context.Context, execution *execution.Execution) error {
+func put(ctx context.Context, e *Env, execution *execution.Execution) error {
 	data, err := json.Marshal(execution)
 	if err != nil {
 		return fmt.Errorf("marshal execution: %w", err)

@@ -242,5 +242,5 @@ func (e *Env) redactOld(ctx context.Context, id string) error {
 		return nil
 	}
 	old.Transcript, old.Topics = []string{state.Deleted}, []string{}
-	return e.put(ctx, &old)
+	return put(ctx, e, &old)
 }

@@ -15,7 +15,7 @@ func (t *Task) freshen(ctx context.Context) error {
 	if !rule.Set() || t.rec.Compact || env.Store.Conversations.Session(env.ID) == "" {
 		return nil
 	}
-	open, err := env.asking(ctx)
+	open, err := asking(ctx, env)
 	if err != nil || open {
 		return err
 	}
@@ -34,7 +34,7 @@ func (t *Task) freshen(ctx context.Context) error {
 }
 
 // asking reports whether a task of the room waits for an answer.
-func (e *Env) asking(ctx context.Context) (bool, error) {
+func asking(ctx context.Context, e *Env) (bool, error) {
 	waiting, err := e.Journal.Tasks.WaitingIn(ctx, e.ID)
 	if err != nil {
 		return false, fmt.Errorf("read waiting tasks: %w", err)

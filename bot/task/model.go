@@ -9,14 +9,11 @@ import (
 	"matrix-tui/state"
 )
 
-// ModelSetting returns what the policy or the settings say about the room's model: a name, or what Models makes of it.
-func (e *Env) ModelSetting() string { return cmp.Or(e.Policy.Room(e.ID).Model, e.Model) }
-
 // replaceModel is called after a run whose model is not available. The outcome stays as it is if the task can continue
 // with another model; the room is told so. Otherwise it says what to do. stoppable is done if the task is stopped.
 func (t *Task) replaceModel(ctx, stoppable context.Context, out agent.Outcome) (agent.Outcome, error) {
 	gone := t.rec.Model
-	next, said := t.env.Models.Replace(stoppable, t.env.ModelSetting(), gone)
+	next, said := t.env.Models.Replace(stoppable, t.env.Rules().Model, gone)
 	if next == "" {
 		if stoppable.Err() != nil {
 			return out, ctx.Err() // the next attempt says so

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
@@ -113,12 +114,12 @@ func (s settlement) tidy(ctx context.Context) error {
 	if !hasOutbox(t) && t.rec.StatusLine == "" && env.Recall == nil {
 		return nil
 	}
-	container, err := env.Ensure(ctx, false)
+	running, err := env.Ensure(ctx, false)
 	if err != nil {
 		return errors.Join(err, filesLater(ctx, t))
 	}
 	if hasOutbox(t) {
-		if err := (outbox{t, container}).send(ctx); err != nil {
+		if err := (outbox{t, running}).send(ctx); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -126,14 +127,14 @@ func (s settlement) tidy(ctx context.Context) error {
 		}
 	}
 	if t.rec.StatusLine != "" {
-		if err := env.WriteStatus(ctx, container, t.rec); err != nil {
+		if err := container.WriteStatus(ctx, running, t.rec); err != nil {
 			return err
 		}
 	}
 	if queued, err := env.Journal.Tasks.Count(ctx, env.ID, state.TaskQueued); err == nil && queued > 0 {
 		return nil // the next task does not wait for it, and does it at its end
 	}
-	_, err = env.Recall.Sync(ctx, env.ID, container, nil)
-	_, untidy := env.tidy(ctx, container, nil)
+	_, err = env.Recall.Sync(ctx, env.ID, running, nil)
+	_, untidy := env.tidy(ctx, running, nil)
 	return errors.Join(err, untidy)
 }
