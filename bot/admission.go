@@ -94,7 +94,7 @@ func (a *admission) settle(ctx context.Context) error {
 		if row.Status != state.Pending {
 			continue
 		}
-		if err := a.noteUpgrade(ctx, row); err != nil {
+		if err := a.bot.upgrades.Note(ctx, row); err != nil {
 			return err
 		}
 		err := a.bot.work.Guard(row.Room, "comparing an event with the journal", func() error {
@@ -111,29 +111,10 @@ func (a *admission) settle(ctx context.Context) error {
 	return nil
 }
 
-// noteUpgrade notes a tombstone that is new, before a room works on any event of its batch.
-func (a *admission) noteUpgrade(ctx context.Context, row state.Event) error {
-	if !isUpgrade(row) {
-		return nil
-	}
-	_, err := a.bot.Journal.Events.Get(ctx, row.Room, row.ID)
-	if errors.Is(err, state.ErrNotFound) {
-		a.bot.upgrades.note(row)
-		return nil
-	}
-	return err
-}
-
 // drop forgets tombstones that were noted and are not committed.
 func (a *admission) drop(ctx context.Context) {
 	for _, row := range a.rows {
-		if !isUpgrade(row) {
-			continue
-		}
-		if _, err := a.bot.Journal.Events.Get(ctx, row.Room, row.ID); errors.Is(err, state.ErrNotFound) {
-			a.bot.upgrades.end(row)
-			a.bot.wakeKnown(row.Body.Successor)
-		}
+		a.bot.upgrades.Drop(ctx, row)
 	}
 }
 

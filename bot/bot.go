@@ -38,6 +38,7 @@ import (
 	"matrix-tui/bot/roster"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/timeline"
+	"matrix-tui/bot/upgrade"
 	"matrix-tui/sandbox"
 	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
@@ -59,7 +60,7 @@ type Bot struct {
 	proof      *proof.Rules
 	roster     *roster.Roster
 	keys       keyring.Keys
-	upgrades   upgrades
+	upgrades   *upgrade.Shared
 	profile    presence.Profile
 	membership membership.Shared
 
@@ -129,6 +130,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	}
 	b.timeline = timeline.New(parts.Journal, b.account)
 	b.outboxes = &outbox.Shared{Journal: parts.Journal, Account: b.account, Synced: b.synced, Group: &b.work, Log: cfg.Log}
+	b.upgrades = &upgrade.Shared{Journal: parts.Journal, Store: parts.Store, Account: b.account, Roster: b.roster, Policy: b.policy, Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work, Log: cfg.Log}
 	return b, nil
 }
 
@@ -185,7 +187,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.resumeWaiting(ctx); err != nil { // before the first answer can arrive
 		return err
 	}
-	if err := b.resumeUpgrades(ctx); err != nil { // before the first room works
+	if err := b.upgrades.Resume(ctx); err != nil {
 		return err
 	}
 	if err := b.outboxes.Inherit(ctx); err != nil {

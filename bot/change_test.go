@@ -196,7 +196,7 @@ func TestRedactedTombstone(t *testing.T) {
 	d.commit(fmt.Sprintf(`{"event_id":"$1","type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":"!house:here"}}`, d.at.UnixMilli()))
 	d.says("$2", "@ann:here", "m.room.redaction", `{"redacts":"$1"}`, time.Second)
 	d.decides()
-	if !d.bot.upgrades.moves(d.id) {
+	if !d.bot.upgrades.Moves(d.id) {
 		t.Error("the tombstone is forgotten")
 	}
 }

@@ -72,7 +72,7 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 	case event.KindTombstone:
 		r.turn.Lock()
 		defer r.turn.Unlock()
-		return r.noteTombstone(ctx, row)
+		return r.upgrade.Decide(ctx, row)
 	case event.KindUnsupported, event.KindUndecryptable:
 		return r.decider.Unreadable(ctx, row)
 	case event.KindCommand:

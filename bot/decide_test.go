@@ -158,7 +158,7 @@ func TestTombstoneQueued(t *testing.T) {
 		t.Errorf("the tombstone is followed before what came earlier is decided: %v", err)
 	}
 	d.decides()
-	if !d.bot.upgrades.moves(d.id) {
+	if !d.bot.upgrades.Moves(d.id) {
 		t.Error("the tombstone is not known")
 	}
 	first, err := d.bot.Journal.Tasks.Of(t.Context(), d.id, "$1")

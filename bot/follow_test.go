@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/upgrade"
 	"matrix-tui/state"
 )
 
@@ -38,7 +39,7 @@ func (d *deciding) upgrading(before string) *house {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(account.Close)
-	d.bot.account, d.bot.roster.Account, d.bot.outboxes.Account = account, account, account
+	d.bot.account, d.bot.roster.Account, d.bot.outboxes.Account, d.bot.upgrades.Account = account, account, account, account
 	return h
 }
 
@@ -176,7 +177,7 @@ func TestSuccessorRefusedOnce(t *testing.T) {
 	}
 	d.bot.work.Wait() // until it is in the new room
 	d.works(d.room)
-	if len(d.bot.Store.Conversations.History(theHouse)) != 1 || d.pending() != "" || d.bot.upgrades.moves(d.id) {
+	if len(d.bot.Store.Conversations.History(theHouse)) != 1 || d.pending() != "" || d.bot.upgrades.Moves(d.id) {
 		t.Error("the bot is in the new room, and nothing has moved")
 	}
 	if !d.works(d.bot.room(theHouse)) {
@@ -189,10 +190,10 @@ func TestKnownTombstone(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.upgrading("!other:here")
 	d.replaced("$1", theHouse)
-	if d.works(d.room); d.bot.upgrades.moves(d.id) {
+	if d.works(d.room); d.bot.upgrades.Moves(d.id) {
 		t.Error("the room moves to one that does not replace it")
 	}
-	if d.replaced("$1", theHouse); d.bot.upgrades.moves(d.id) {
+	if d.replaced("$1", theHouse); d.bot.upgrades.Moves(d.id) {
 		t.Error("the room moves again")
 	}
 }
@@ -223,7 +224,7 @@ func TestPolicyStays(t *testing.T) {
 	if !d.works(d.room) || d.bot.Store.SuccessorOf(d.id) != d.id {
 		t.Error("the room does not go on")
 	}
-	if d.replaced("$3", "!other:here"); d.room.tombstone.ID != "$3" || d.pending() != "$3" {
+	if d.replaced("$3", "!other:here"); d.pending() != "$3" {
 		t.Errorf("%s are pending", d.pending())
 	}
 }
@@ -233,8 +234,8 @@ func TestResumeUpgrades(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.replaced("$1", theHouse)
 	d.in("!shed:here").replaced("$2", "!shed:here") // makes no sense
-	d.bot.upgrades = upgrades{}
-	if err := d.bot.resumeUpgrades(t.Context()); err != nil || !d.bot.upgrades.moves(d.id) || d.bot.upgrades.moves("!shed:here") {
-		t.Errorf("%v, %v", d.bot.upgrades.to, err)
+	resumed := &upgrade.Shared{Journal: d.bot.Journal}
+	if err := resumed.Resume(t.Context()); err != nil || !resumed.Moves(d.id) || resumed.Moves("!shed:here") {
+		t.Error(err)
 	}
 }

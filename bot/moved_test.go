@@ -3,37 +3,10 @@ package bot
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/outbox"
 	"matrix-tui/state"
 )
-
-func TestAdapted(t *testing.T) {
-	said := func(relation state.Relation, target, about, thread string) state.Message {
-		return state.Message{Txn: "t", Body: "x", Relation: relation, Target: target, About: about, Thread: thread}
-	}
-	plain := said("", "", "", "")
-	for name, c := range map[string]struct{ m, want state.Message }{
-		"plain":             {plain, plain},
-		"reply":             {said(state.Reply, "$a", "", ""), plain},
-		"thread":            {said(state.Reply, "$a", "", "$b"), plain},
-		"after it":          {said(state.Follows, "$a", "", "$b"), plain},
-		"reply to ours":     {said(state.Reply, "", "q", ""), said(state.Reply, "", "q", "")},
-		"edit of ours":      {said(state.Edit, "", "n", ""), said(state.Edit, "", "n", "")},
-		"redaction of ours": {said(state.Redaction, "", "r", ""), said(state.Redaction, "", "r", "")},
-	} {
-		if diff := cmp.Diff(c.want, adapted(c.m)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	for _, relation := range []state.Relation{state.Edit, state.Reaction, state.Redaction} {
-		if got := adapted(said(relation, "$a", "", "")); got.Status != state.Refused || got.Error == "" {
-			t.Errorf("%s: %+v", relation, got)
-		}
-	}
-}
 
 // Messages in the new room cannot reply to an event of the old room.
 func TestMovedEvent(t *testing.T) {

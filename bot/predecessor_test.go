@@ -89,7 +89,7 @@ func TestInviteToSuccessor(t *testing.T) {
 			}
 			h.open()
 			d.bot.work.Wait() // the old room has tried again
-			if d.works(d.room); d.bot.upgrades.moves(d.id) {
+			if d.works(d.room); d.bot.upgrades.Moves(d.id) {
 				t.Error("the old room still moves")
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"matrix-tui/bot/stop"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/turn"
+	"matrix-tui/bot/upgrade"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -36,20 +36,14 @@ type room struct {
 	outbox  *outbox.Room
 	turn    turn.Turn // whose lock is held while a decision is made
 	decider *decide.Room
+	upgrade *upgrade.Room
 	env     *task.Env // environment of the room's tasks
 
 	typing presence.Typing
 
-	tombstone *state.Event // waits for the tasks before it; guarded by turn
-	leaving   bool         // and has begun to move: there is no other successor any more; guarded by turn
-	// stopWaiting ends the attempts to follow the tombstone; nil unless it waits, see wait. Guarded by turn.
-	stopWaiting context.CancelFunc
-	moved       matrix.Refusals // used by the tasks worker only
-	members     membership.Room // used by the control worker only
+	members membership.Room // used by the control worker only
 
 	mu        sync.Mutex
-	stays     bool            // the owners know that the room's policy cannot move to its successor
-	uninvited time.Time       // when they were last told that the bot may not enter it
 	alarms    time.Time       // when the room was last told about an internal error
 	cleartext time.Time       // when it was last warned about an unencrypted message
 	keyless   map[string]bool // pending events that could not be decrypted since the last key arrived
@@ -60,8 +54,9 @@ func newRoom(b *Bot, id string) *room {
 	r.env = &task.Env{Deps: b.tasks, Sandbox: container.New(&b.tasks.Shared, id), ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
 	r.turn.Env = r.env
 	r.outbox = b.outboxes.Room(id, &r.turn)
+	r.upgrade = b.upgrades.Room(id, &r.turn, r.outbox, &r.control)
 	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: r.outbox}, Proof: b.proof, Judge: roomJudge{r}}
-	r.members = membership.Room{Shared: &b.membership, Turn: &r.turn, Out: r.outbox, Upgrade: upgradeOf{r}}
+	r.members = membership.Room{Shared: &b.membership, Turn: &r.turn, Out: r.outbox, Upgrade: r.upgrade}
 	r.turn.Worker = queue.Worker{Group: &b.work, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Group: &b.work, Work: func() {
 		r.drain(r.undecided())
@@ -113,7 +108,7 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 // nextTask claims the task that is up next, or the tombstone if that is older, and
 // returns a function that does it.
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
-	ahead, err := r.isAhead(ctx)
+	ahead, err := r.upgrade.IsAhead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,18 +132,13 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if ahead && (none || next.State == state.TaskQueued) {
 		return nil, nil // what has begun goes on
 	}
-	half := slices.ContainsFunc(r.bot.upgrades.successors(r.id), r.hasLeftFor)
-	if half && r.tombstone == nil {
-		return nil, nil // until the control worker has come to the tombstone
-	}
-	if tombstone := r.tombstone; tombstone != nil && r.stopWaiting == nil && (none || half || tombstone.Seq < next.Seq && !r.turn.HasBegun(next)) {
-		r.turn.Following = true
+	tombstone, blocked := r.upgrade.Next(next, none)
+	switch {
+	case tombstone != nil:
 		return func() error {
-			defer r.stopFollowing()
-			return r.doTombstone(ctx, *tombstone)
+			return r.upgrade.Follow(ctx, *tombstone, r.bot.room(tombstone.Body.Successor).upgrade)
 		}, nil
-	}
-	if none {
+	case none, blocked:
 		return nil, nil
 	}
 	if next.State == state.TaskQueued && !r.allowed(next) {

@@ -2,71 +2,12 @@ package bot
 
 import (
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
-	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
-
-// A homeserver that does not let the bot read the new room, or does not know it yet, says nothing about where that room
-// comes from: the bot neither leaves nor gives the upgrade up. An event that names two rooms names none.
-func TestUnreadableSuccessor(t *testing.T) {
-	left := 0
-	answers := []string{"M_FORBIDDEN", "M_NOT_FOUND", ""}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/joined_rooms"):
-			_, _ = io.WriteString(w, `{"joined_rooms":[]}`)
-		case strings.Contains(r.URL.Path, "/join"):
-			_, _ = io.WriteString(w, `{"room_id":"!house:here"}`)
-		case strings.HasSuffix(r.URL.Path, "/leave"):
-			left++
-			_, _ = io.WriteString(w, `{}`)
-		case !strings.Contains(r.URL.Path, "/state/m.room.create"):
-			t.Errorf("request for %s", r.URL)
-		case strings.Contains(r.URL.Path, "!shed:here"):
-			_, _ = io.WriteString(w, `{"predecessor":{"room_id":"!den:here","room_id":"!other:here"}}`)
-		case answers[0] == "":
-			_, _ = io.WriteString(w, `{"predecessor":{"room_id":"!den:here","event_id":"$1"}}`)
-		default:
-			w.WriteHeader(map[string]int{"M_FORBIDDEN": 403, "M_NOT_FOUND": 404}[answers[0]])
-			_, _ = io.WriteString(w, `{"errcode":"`+answers[0]+`","error":"no"}`)
-			answers = answers[1:]
-		}
-	}))
-	defer server.Close()
-	d := newDeciding(t, everything)
-	var err error
-	if d.bot.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: t.TempDir(), Log: zerolog.Nop()}); err != nil {
-		t.Fatal(err)
-	}
-	d.bot.roster.Account = d.bot.account
-	defer d.bot.account.Close()
-	for range 2 {
-		if err := d.enter(t.Context(), "!house:here", &d.moved); err == nil || errors.Is(err, errNoSuccessor) || errors.Is(err, errUninvited) {
-			t.Errorf("it has entered: %v", err)
-		}
-	}
-	if left > 0 {
-		t.Error("it has left a room that it could not read")
-	}
-	for range 2 { // what a room names does not change
-		if err := d.enter(t.Context(), "!shed:here", &d.moved); !errors.Is(err, errNoSuccessor) || left != 1 {
-			t.Errorf("a malformed event: left %d times, %v", left, err)
-		}
-	}
-	if err := d.enter(t.Context(), "!house:here", &d.moved); err != nil {
-		t.Error(err)
-	}
-}
 
 // A newer tombstone replaces one that waits for an invite.
 func TestNewerTombstone(t *testing.T) {
@@ -74,7 +15,7 @@ func TestNewerTombstone(t *testing.T) {
 	h := d.upgrading(d.id)
 	h.closed = 99
 	d.replaced("$1", "!lost:here")
-	if d.works(d.room); d.stopWaiting == nil || d.pending() != "$1" {
+	if d.works(d.room); !d.outbox.Stays.Load() || d.pending() != "$1" {
 		t.Fatalf("%s are pending", d.pending())
 	}
 	h.open()
@@ -82,8 +23,22 @@ func TestNewerTombstone(t *testing.T) {
 	if d.works(d.room); d.pending() != "" || d.bot.Store.SuccessorOf(d.id) != theHouse {
 		t.Errorf("%s are pending, the successor is %s", d.pending(), d.bot.Store.SuccessorOf(d.id))
 	}
-	if from := d.bot.upgrades.into("!lost:here"); len(from) > 0 {
+	if from := d.in("!lost:here").upgrade.Claims(); len(from) > 0 {
 		t.Errorf("%v still move to the room of the old tombstone", from)
+	}
+}
+
+// A newer tombstone that names no successor ends an upgrade that waits.
+func TestTombstoneTakenBack(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.upgrading(d.id).closed = 99
+	d.replaced("$1", theHouse)
+	d.works(d.room)
+	if d.replaced("$2", ""); d.pending() != "" || d.outbox.Stays.Load() || d.bot.upgrades.Moves(d.id) {
+		t.Errorf("%q are pending", d.pending())
+	}
+	if d.works(d.room) || d.bot.Store.SuccessorOf(d.id) != d.id {
+		t.Error("the room moves")
 	}
 }
 
@@ -196,15 +151,12 @@ func TestHalfMoved(t *testing.T) {
 	d.replaced("$1", theHouse)
 	d.text("$2", "@ann:here", "paint the shed", time.Minute)
 	d.decides()
-	first := d.room.tombstone
-	d.room.tombstone = nil
+	d.upgrade.Forget() // as after a restart
 	if do, err := d.nextTask(t.Context()); do != nil || err != nil {
 		t.Errorf("a task starts in a room that has half moved: %v", err)
 	}
-	d.room.tombstone = first
-	d.replaced("$3", "!shed:here")
-	if d.room.tombstone != first {
-		t.Error("another tombstone splits the room")
+	if d.replaced("$3", "!shed:here"); d.pending() != "$1$3" {
+		t.Errorf("another tombstone splits the room: %q are pending", d.pending())
 	}
 	if d.works(d.room) || d.pending() != "" {
 		t.Errorf("%q are pending after the move", d.pending())

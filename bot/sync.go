@@ -226,7 +226,7 @@ func (b *Bot) dispatch(row state.Event) {
 		return
 	}
 	r := b.room(row.Room)
-	if row.Type == event.TypeGone && !b.upgrades.moves(row.Room) {
+	if row.Type == event.TypeGone && !b.upgrades.Moves(row.Room) {
 		r.turn.Abandon()
 	}
 	r.wake()

@@ -1,4 +1,4 @@
-package bot
+package upgrade
 
 import (
 	"matrix-tui/state"
