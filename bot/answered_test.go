@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"fmt"
 	"testing"
 
 	"matrix-tui/state"
@@ -11,25 +10,13 @@ import (
 // What an earlier life of the bot has answered is not handled again.
 func TestAnsweredBefore(t *testing.T) {
 	d := newDeciding(t, "defaults: {}")
-	in := &admission{bot: d.bot}
-	for i, end := range []string{"-f0", "-a", "-q0", "-n", ""} {
-		id := fmt.Sprint("$", i)
-		in.rows = append(in.rows, state.Event{Event: event.Event{Room: d.id, ID: id}, Status: state.Pending})
-		if end != "" {
-			in.echoes = append(in.echoes, event.Event{Room: d.id, ID: id + "-echo", Transaction: state.KeyOf(d.id, id) + end})
+	for end, want := range map[string]bool{"-f0": true, "-a": true, "-q0": false, "-n": false} {
+		key := state.KeyOf(d.id, "$"+end)
+		if err := (admitted{d.bot}).Echoed(t.Context(), event.Event{Room: d.id, ID: "$echo" + end, Transaction: key + end}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	in.echoes = append(in.echoes, event.Event{Room: d.id, ID: "$edit"}) // without a transaction
-	if err := in.settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []state.Status{state.Archived, state.Archived, state.Pending, state.Pending, state.Pending} {
-		if in.rows[i].Status != want {
-			t.Errorf("%s has status %d, want %d", in.rows[i].ID, in.rows[i].Status, want)
+		if answered, err := d.bot.Journal.Messages.Answered(t.Context(), key); answered != want || err != nil {
+			t.Errorf("after the echo of %s it counts as answered: %v, %v", end, answered, err)
 		}
-	}
-	later := &admission{bot: d.bot, rows: []state.Event{{Event: event.Event{Room: d.id, ID: "$0"}, Status: state.Pending}}}
-	if err := later.settle(t.Context()); err != nil || later.rows[0].Status != state.Archived {
-		t.Errorf("on a later page it has status %d, %v", later.rows[0].Status, err)
 	}
 }

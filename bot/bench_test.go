@@ -9,9 +9,14 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/admit"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/decode"
+	"matrix-tui/bot/pending"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/presence"
+	"matrix-tui/bot/roster"
+	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
 
@@ -26,14 +31,18 @@ func BenchmarkMessage(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(file), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	rules := policy.Open(dir, zerolog.Nop())
-	text := self + " please look why the nightly build is red since the third, and mend it. " + strings.Repeat("It says that a file is missing. ", 20)
+	account, err := matrix.New(matrix.Config{Homeserver: "http://127.0.0.1:1", User: "@bot:here", Log: zerolog.Nop()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	judge := &admit.Judge{Account: account, Roster: &roster.Roster{Access: roster.Access{Policy: policy.Open(dir, zerolog.Nop()), Owners: []string{"@ann:here"}}}, Profile: &presence.Profile{}, Waits: pending.New()}
+	text := "@bot:here please look why the nightly build is red since the third, and mend it. " + strings.Repeat("It says that a file is missing. ", 20)
 	raw := fmt.Appendf(nil, `{"event_id":"$1","type":"m.room.message","sender":"@bob:friends","content":{"msgtype":"m.text","body":%q,"format":"org.matrix.custom.html","formatted_body":"<p>%s</p>"}}`, text, text)
 	said := "# Done\n\n" + strings.Repeat("- `nightly.yml` named a **file** that is [gone](https://example.org)\n", 20) + "\n```go\n" + strings.Repeat("func main() { println(1 < 2) }\n", 20) + "```\n"
 	for b.Loop() {
 		e, err := decode.FromServer(raw)
-		d := rules.Decide(policy.Query{Room: "!room7:here", Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Addressed(*e.Body.Message, self, matrix.DisplayName) == policy.TheBot})
-		got, _ := permitted(kindOf(e, self), d, d, nil)
+		e.Room = "!room7:here"
+		got := judge.Judged(b.Context(), state.Event{Event: e}).Kind
 		if err != nil || got != event.KindMessage {
 			b.Fatal("not a task", got)
 		}

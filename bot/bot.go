@@ -17,16 +17,16 @@ import (
 	"matrix-tui/bot/pending"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/admit"
 	"matrix-tui/bot/alert"
 	"matrix-tui/bot/clock"
 	"matrix-tui/bot/command"
-	"matrix-tui/bot/keyring"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/membership"
 	"matrix-tui/bot/metrics"
@@ -50,16 +50,15 @@ type Bot struct {
 	Parts
 	account    *matrix.Account
 	clock      clock.Clock
-	timeline   *timeline.Reader
 	log        zerolog.Logger
 	tasks      *task.Deps        // dependencies of the tasks in all rooms
-	synced     queue.Gate        // opened after each committed sync
-	worked     queue.Gate        // opened before each sync request and with each event of its batch
 	waits      *pending.Schedule // tasks that wait for an answer
 	policy     *policy.Source
 	proof      *proof.Rules
 	roster     *roster.Roster
-	keys       keyring.Keys
+	judge      *admit.Judge // what an event is, and for whom
+	admission  *admit.Admission
+	keys       *admit.Keys
 	upgrades   *upgrade.Shared
 	profile    presence.Profile
 	membership membership.Shared
@@ -70,10 +69,6 @@ type Bot struct {
 
 	receipts presence.Receipts
 	watch    *alert.Watch
-
-	answered  time.Duration // how long the homeserver took to answer the first sync; of the goroutine that syncs
-	checked   bool          // the homeserver has the newest known event; of the goroutine that syncs
-	startOver atomic.Bool   // the next sync is an initial one
 
 	outboxes *outbox.Shared
 
@@ -98,8 +93,6 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		Config:  cfg,
 		Parts:   parts,
 		log:     cfg.Log,
-		synced:  queue.NewGate(),
-		worked:  queue.NewGate(),
 		waits:   pending.New(),
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   metrics.New(),
@@ -109,29 +102,42 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.roster = &roster.Roster{Log: cfg.Log, Access: roster.Access{Policy: b.policy, Owners: cfg.Owners, Allow: cfg.Allow}}
 	b.membership = membership.Shared{Roster: b.roster, Profile: &b.profile, Pairing: pairing}
 	b.tasks = b.deps()
-	b.account, err = matrix.New(matrix.Config{
+	account, err := matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
-		StateDir: cfg.StateDir, Version: cfg.Version, Devices: cfg.Devices, Owner: b.isOwner, KeyArrived: b.keyArrived, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
+		StateDir: cfg.StateDir, Version: cfg.Version, Devices: cfg.Devices, Owner: b.roster.IsOwner, KeyArrived: func(key e2ee.Key) { b.keys.Arrived(key) }, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	b.proof = &proof.Rules{All: cfg.Proof, Owners: cfg.Owners, Policy: b.policy, Account: b.account}
-	b.roster.Account = b.account
-	b.profile.Account, b.profile.Group, b.profile.Log = b.account, &b.work, cfg.Log
-	b.receipts.Account, b.receipts.Group, b.receipts.Log = b.account, &b.work, cfg.Log
+	b.proof = &proof.Rules{All: cfg.Proof, Owners: cfg.Owners, Policy: b.policy}
+	b.profile.Group, b.profile.Log = &b.work, cfg.Log
+	b.receipts.Group, b.receipts.Log = &b.work, cfg.Log
 	b.watch = alert.New(alert.Config{
-		StateDir: cfg.StateDir, Room: cfg.AlertRoom, Owners: cfg.Owners, Account: b.account, Roster: b.roster, Log: cfg.Log,
+		StateDir: cfg.StateDir, Room: cfg.AlertRoom, Owners: cfg.Owners, Account: account, Roster: b.roster, Log: cfg.Log,
 		Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) },
 		Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest,
 	})
 	b.commands = &command.Deps{
-		Bot: commandBot{b}, Account: b.account, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates, Allow: cfg.Allow,
+		Bot: commandBot{b}, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates, Allow: cfg.Allow,
 	}
-	b.timeline = timeline.New(parts.Journal, b.account)
-	b.outboxes = &outbox.Shared{Journal: parts.Journal, Account: b.account, Synced: b.synced, Group: &b.work, Log: cfg.Log}
-	b.upgrades = &upgrade.Shared{Journal: parts.Journal, Store: parts.Store, Account: b.account, Roster: b.roster, Policy: b.policy, Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work, Log: cfg.Log}
+	b.judge = &admit.Judge{Journal: parts.Journal, Roster: b.roster, Profile: &b.profile, Waits: b.waits, Group: &b.work, Joins: cfg.Debounce > 0}
+	b.keys = &admit.Keys{Judge: b.judge, Rooms: admitted{b}}
+	b.admission = &admit.Admission{
+		Judge: b.judge, Receipts: &b.receipts, Store: parts.Store, Watch: b.watch, Rooms: admitted{b},
+		Synced: queue.NewGate(), Worked: queue.NewGate(), Ready: cfg.Ready, Rehearsal: cfg.Rehearsal,
+	}
+	b.outboxes = &outbox.Shared{Journal: parts.Journal, Synced: b.admission.Synced, Group: &b.work, Log: cfg.Log}
+	b.upgrades = &upgrade.Shared{Journal: parts.Journal, Store: parts.Store, Roster: b.roster, Policy: b.policy, Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work, Log: cfg.Log}
+	b.admission.Upgrades = b.upgrades
+	b.use(account)
 	return b, nil
+}
+
+// use makes an account the bot's.
+func (b *Bot) use(account *matrix.Account) {
+	b.account, b.proof.Account, b.roster.Account, b.profile.Account = account, account, account, account
+	b.receipts.Account, b.judge.Account, b.outboxes.Account, b.commands.Account, b.upgrades.Account = account, account, account, account, account
+	b.admission.Timeline = timeline.New(b.Journal, account)
 }
 
 // UserID returns the account's full ID; before the login it may be empty.
@@ -193,7 +199,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.outboxes.Inherit(ctx); err != nil {
 		return err
 	}
-	if err := b.syncOnce(ctx, 0); err != nil {
+	if err := b.admission.Sync(ctx, 0); err != nil {
 		return err
 	}
 	b.tellUpdate(ctx)
@@ -207,15 +213,15 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.work.Spawn(func() { b.purge(ctx) })
 	b.work.Spawn(func() { b.keepSnapshots(ctx) })
 	b.work.Spawn(func() { b.watchWaits(ctx) })
-	b.work.Spawn(func() { b.watchKeys(ctx) })
+	b.work.Spawn(func() { b.keys.Watch(ctx, b.now) })
 	b.work.Spawn(func() { b.account.Keys.Keep(ctx) })
 	b.work.Spawn(func() { b.watch.Run(ctx) })
 	b.work.Spawn(func() { presence.WatchAddress(ctx, b.account, b.Gateway, b.log) })
 	b.work.Spawn(func() { b.tasks.Keeper.Watch(ctx) })
 	b.work.Spawn(func() { b.trimMemory(ctx) })
 	b.work.Spawn(func() { b.Models.Watch(ctx, func() []string { return b.policy.Now().Models(b.Model) }, b.watch.Note) })
-	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.answered).Msg("ready")
-	return b.follow(ctx)
+	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.admission.Took).Msg("ready")
+	return b.admission.Follow(ctx)
 }
 
 // wakeRooms wakes every room with unfinished work, gaps or unsent messages.
@@ -227,11 +233,9 @@ func (b *Bot) wakeRooms(ctx context.Context) error {
 	for _, name := range rooms {
 		b.room(name).wake()
 	}
-	gaps, err := b.Journal.Gaps.Rooms(ctx)
-	if err != nil {
-		return fmt.Errorf("list rooms with gaps: %w", err)
+	if err := b.admission.FillGaps(ctx); err != nil {
+		return err
 	}
-	b.wakeGaps(gaps, rooms)
 	rooms, err = b.Journal.Messages.UnsentRooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list rooms with unsent messages: %w", err)

@@ -173,14 +173,11 @@ func TestRestoredQuestion(t *testing.T) {
 	echo.Room = d.id
 	yes := decoded(t, fmt.Sprintf(`{"event_id":"$yes","type":"m.room.message","sender":"@ann:here","origin_server_ts":%d,"content":{"msgtype":"m.text","body":"yes"}}`, d.at.Add(time.Minute).UnixMilli()))
 	yes.Room = d.id
-	in := &admission{bot: d.bot} // the first sync after the restore
-	in.rows = []state.Event{{Event: yes, Status: state.Pending}}
 	echo.Transaction = rec.Key + "-f0"
-	in.echoes = append(in.echoes, echo)
-	if err := in.settle(t.Context()); err != nil {
+	if err := (admitted{d.bot}).Echoed(t.Context(), echo); err != nil { // in the first sync after the restore
 		t.Fatal(err)
 	}
-	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", in.rows); err != nil {
+	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{{Event: yes, Status: state.Pending}}); err != nil {
 		t.Fatal(err)
 	}
 	d.decides()

@@ -13,7 +13,6 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 )
 
 // With this host's clock a year ahead, no question expires and nothing is purged, also if the homeserver has the same clock.
@@ -39,11 +38,11 @@ func TestClockAYearAhead(t *testing.T) {
 			d := newDeciding(t, "")
 			b := d.bot
 			b.Archive = -time.Minute // what is stored now is old
-			var err error
-			if b.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()}); err != nil {
+			account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()})
+			if err != nil {
 				t.Fatal(err)
 			}
-			b.roster.Account = b.account
+			b.use(account)
 			if c.lastTime > 0 {
 				last, _ := new(clock.Clock).Look(time.Now().Add(-c.lastTime))
 				last.Up -= time.Hour
@@ -97,15 +96,4 @@ func (d *deciding) asks(id string, until time.Time) state.Task {
 	err = d.env.Restore(d.t.Context(), rec)
 	must(err)
 	return rec
-}
-
-// The journal keeps other people's edits, and ours only of what was not an edit.
-func TestOwnEditsAreNotKept(t *testing.T) {
-	b := newDeciding(t, "").bot
-	edit := event.Event{Sender: b.UserID(), Type: event.TypeMessage, Body: event.Body{Message: &event.Message{RelatesTo: event.Relation{RelType: "m.replace", EventID: "$1"}}}}
-	theirs, plain := edit, edit
-	theirs.Sender, plain.Body.Message = "@ann:here", &event.Message{}
-	if !b.isOwnEdit(edit) || b.isOwnEdit(theirs) || b.isOwnEdit(plain) {
-		t.Error(b.isOwnEdit(edit), b.isOwnEdit(theirs), b.isOwnEdit(plain))
-	}
 }

@@ -31,15 +31,15 @@ func (r *room) undecided() func(context.Context) (func() error, error) {
 // decide makes an event a task or handles it at once. After an error it is called
 // again.
 func (r *room) decide(ctx context.Context, row state.Event) error {
-	if r.isKeyless(row) {
+	if r.bot.keys.IsMissing(row) {
 		return nil
 	}
-	row, err := r.bot.decrypted(ctx, row)
+	row, err := r.bot.judge.Decrypted(ctx, row)
 	if err != nil {
 		return err
 	}
 	if row.Kind == "" { // it has moved here, or comes from an earlier release
-		row = r.bot.judged(ctx, row)
+		row = r.bot.judge.Judged(ctx, row)
 	}
 	alone := r.bot.roster.MayBeAlone(r.id)
 	if row.Addressee == event.ToBotIfAlone {
@@ -49,7 +49,7 @@ func (r *room) decide(ctx context.Context, row state.Event) error {
 		switch {
 		case alone:
 			row.Addressee = event.ToBot
-		case r.mayConcern(ctx, row.Event):
+		case r.bot.judge.MayConcern(r.id, row.Event):
 			row.Addressee = event.Perhaps
 		default:
 			return r.finish(ctx, row)
@@ -68,7 +68,7 @@ func (r *room) decide(ctx context.Context, row state.Event) error {
 func (r *room) doControl(ctx context.Context, row state.Event) error {
 	switch row.Kind {
 	case event.KindUndecrypted:
-		return r.waitForKey(ctx, row)
+		return r.bot.keys.Wait(ctx, row)
 	case event.KindTombstone:
 		r.turn.Lock()
 		defer r.turn.Unlock()
@@ -92,7 +92,7 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 	case event.KindRedaction:
 		return r.doRedaction(ctx, row)
 	case event.KindEntered:
-		r.tellUnverified(row)
+		r.bot.keys.TellUnverified(row)
 		if r.members.Stranger() == "" {
 			r.bot.work.Start(func() { r.describe(r.bot.ctx) })
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/outbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -64,7 +65,7 @@ func (d *deciding) says(id, sender, eventType, content string, after time.Durati
 // commit stores a pending event of the room.
 func (d *deciding) commit(raw string) {
 	d.t.Helper()
-	row := state.Event{Event: d.bot.understood(decoded(d.t, raw)), Status: state.Pending}
+	row := state.Event{Event: d.bot.judge.Understood(decoded(d.t, raw)), Status: state.Pending}
 	row.Room = d.id
 	if _, err := d.bot.Journal.Events.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)
@@ -229,4 +230,14 @@ func TestBlockedWhileQueued(t *testing.T) {
 	if diff := cmp.Diff([]string{"second ⏳"}, d.line()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// decoded returns an event of a room as the homeserver sends it.
+func decoded(t *testing.T, raw string) event.Event {
+	t.Helper()
+	e, err := decode.FromServer(json.RawMessage(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }

@@ -78,7 +78,7 @@ func TestOAuth(t *testing.T) {
 	room, err := ann.CreateRoom(ctx, person.RoomSpec{Encrypted: true, Invite: []string{account.ID()}})
 	must(err)
 	must(b.account.Rooms.Join(ctx, room))
-	must(b.syncOnce(ctx, 0))
+	must(b.admission.Sync(ctx, 0))
 	var said, heard, clear []string // by the bot, by ann
 	var sending sync.WaitGroup
 	ended := false
@@ -108,7 +108,7 @@ func TestOAuth(t *testing.T) {
 			must(err)
 			heard = append(heard, id)
 		}
-		must(b.syncOnce(ctx, 100*time.Millisecond))
+		must(b.admission.Sync(ctx, 100*time.Millisecond))
 	}
 	refreshes := func(n int) {
 		t.Helper()
@@ -129,7 +129,7 @@ func TestOAuth(t *testing.T) {
 	ended = true
 	server.EndAll()
 	synced := make(chan error, 1)
-	go func() { synced <- b.syncOnce(ctx, 0) }()
+	go func() { synced <- b.admission.Sync(ctx, 0) }()
 	for end := time.Now().Add(30 * time.Second); !b.account.Ended(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the bot does not wait for a login")
@@ -156,7 +156,7 @@ func TestOAuth(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("the bot misses some of %d messages: %q", len(heard), missing)
 		}
-		must(b.syncOnce(ctx, 100*time.Millisecond))
+		must(b.admission.Sync(ctx, 100*time.Millisecond))
 	}
 	for _, text := range said {
 		_, err := ann.Wait(ctx, room, func(m person.Msg) bool { return m.Body == text })

@@ -37,7 +37,7 @@ func (r *room) overdue(ctx context.Context) {
 	if !r.bot.waits.Overdue(r.id, r.bot.now()) {
 		return
 	}
-	coming := r.bot.synced.Coming()
+	coming := r.bot.admission.Synced.Coming()
 	r.bot.account.SyncNow()
 	select {
 	case <-coming:

@@ -32,7 +32,7 @@ func TestQuestionWaitsForGap(t *testing.T) {
 			close(done)
 		}()
 		for {
-			d.bot.synced.Open()
+			d.bot.admission.Synced.Open()
 			select {
 			case <-done:
 				rec, err := d.bot.Journal.Tasks.Get(t.Context(), asking.Key)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/bot/admit"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -76,7 +77,7 @@ func TestInviteToSuccessor(t *testing.T) {
 				h.open()
 			}
 			next := d.in(theHouse)
-			invite := syntheticEvent(theHouse, event.TypeInvite, c.sender, "s1", event.Body{Member: &event.Member{Membership: "invite"}})
+			invite := admit.Synthetic(theHouse, event.TypeInvite, c.sender, "s1", event.Body{Member: &event.Member{Membership: "invite"}})
 			if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{invite}); err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +85,7 @@ func TestInviteToSuccessor(t *testing.T) {
 			if next.pending() != "" || h.in(theHouse) != c.joins {
 				t.Errorf("in the new room: %v", h.in(theHouse))
 			}
-			if heard := d.bot.mayUse(theHouse, c.sender, false).Heard; heard != c.joins {
+			if heard := d.bot.roster.MayUse(theHouse, c.sender, false).Heard; heard != c.joins {
 				t.Errorf("heard in the new room: %v", heard)
 			}
 			h.open()

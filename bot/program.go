@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"matrix-tui/bot/admit"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -37,6 +38,9 @@ type Submission struct {
 	// Key identifies a submission that may be repeated; "" always makes a new one.
 	Key string
 }
+
+// typeExecute is the type of the event that represents a task submitted by HTTP.
+const typeExecute = event.OwnTypes + "execute"
 
 // executeEvent returns the event ID of the row for a submitted execution.
 func executeEvent(id string) string { return "$" + typeExecute + "-" + id }
@@ -139,7 +143,7 @@ type Health struct {
 }
 
 // maxSilence is the maximum age of a healthy bot's newest sync.
-const maxSilence = 2*syncTimeout + time.Minute
+const maxSilence = 2*admit.SyncTimeout + time.Minute
 
 // Waiting reports whether the bot waits for the homeserver to answer: see
 // [matrix.Account.Waiting].
@@ -162,7 +166,7 @@ func (b *Bot) Parked() []string { return b.tasks.Warm.Rooms() }
 func (b *Bot) Alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	since := time.Since(b.worked.Last())
+	since := time.Since(b.admission.Worked.Last())
 	if _, err := b.Journal.Events.NextBatch(ctx); err != nil && (since > maxSilence || !errors.Is(err, context.DeadlineExceeded)) {
 		return fmt.Errorf("read journal: %w", err)
 	}
@@ -174,7 +178,7 @@ func (b *Bot) Alive(ctx context.Context) error {
 
 // Health checks the homeserver's answers and the journal.
 func (b *Bot) Health(ctx context.Context) Health {
-	h := Health{Synced: b.synced.Last()}
+	h := Health{Synced: b.admission.Synced.Last()}
 	if _, err := b.Journal.Events.NextBatch(ctx); err != nil {
 		h.Err = errors.New("cannot read the journal")
 	} else if h.Synced.IsZero() {

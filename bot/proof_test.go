@@ -19,7 +19,7 @@ func (d *deciding) proves(id, content string, how event.Encryption) {
 	d.t.Helper()
 	d.at = d.at.Add(time.Minute)
 	raw := fmt.Sprintf(`{"event_id":%q,"type":"m.room.message","sender":"@ann:here","origin_server_ts":%d,"content":%s}`, id, d.at.UnixMilli(), content)
-	row := state.Event{Event: d.bot.understood(decoded(d.t, raw)), Status: state.Pending}
+	row := state.Event{Event: d.bot.judge.Understood(decoded(d.t, raw)), Status: state.Pending}
 	row.Room, row.Encryption = d.id, how
 	if _, err := d.bot.Journal.Events.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)

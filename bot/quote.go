@@ -18,7 +18,7 @@ const quoteWindow = 6
 
 // Quote is part of [task.Room].
 func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quote, error) {
-	row, err := r.bot.event(ctx, room, about)
+	row, err := r.bot.judge.Event(ctx, room, about)
 	quoted, ok := r.saidIn(row.Event)
 	if errors.Is(err, state.ErrNotFound) || err == nil && !ok { // of somebody who may not use the bot: see trim
 		var fetched state.Event
@@ -44,7 +44,7 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 		return nil, fmt.Errorf("read earlier messages: %w", err)
 	}
 	for _, older := range before {
-		if older, err = r.bot.decrypted(ctx, older); err != nil {
+		if older, err = r.bot.judge.Decrypted(ctx, older); err != nil {
 			return nil, err
 		}
 		m, _ := older.Message()
@@ -65,7 +65,7 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 func (r taskRoom) newest(ctx context.Context, row state.Event, said workspace.Message) (workspace.Message, error) {
 	edit, err := r.bot.Journal.Events.LastEdit(ctx, row.Room, row.ID, row.Sender)
 	if err == nil {
-		edit, err = r.bot.decrypted(ctx, edit)
+		edit, err = r.bot.judge.Decrypted(ctx, edit)
 	}
 	if errors.Is(err, state.ErrNotFound) {
 		return said, nil

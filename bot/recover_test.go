@@ -9,10 +9,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/container"
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/update"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 )
 
 // panicking panics with every order for an update.
@@ -88,9 +86,9 @@ func TestPanicOfATask(t *testing.T) {
 	}
 }
 
-// What the sync, the start and the background do with one event, question or room stops no other one. A message whose
-// decryption panics is given up, and its room is told.
-func TestPanicOfSync(t *testing.T) {
+// What the start and the background do with one event, question or room stops no other one. A message whose decryption
+// panics is given up, and its room is told.
+func TestPanicOfStart(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
@@ -108,44 +106,33 @@ func TestPanicOfSync(t *testing.T) {
 	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$2", "s")}); err != nil {
 		t.Fatal(err)
 	}
-	said := event.Event{Room: d.id, ID: "$3", Sender: "@ann:here", Type: event.TypeMessage}
-	batch := &matrix.Sync{Since: "s0", Joined: map[string]matrix.Room{d.id: {
-		Timeline: []event.Event{said}, Limited: true, PrevBatch: "p", Present: []string{"@ann:here"},
-	}}}
-
-	account, rules := d.bot.account, d.bot.policy
-	d.bot.account, d.bot.timeline, d.bot.policy, d.env.Waits = nil, nil, nil, nil
-	for range maxPanics {
-		if err := d.bot.checkKeys(t.Context(), time.Now(), true); err != nil {
-			t.Error(err)
+	account := d.bot.account
+	d.bot.use(nil)
+	d.env.Waits = nil
+	for next := d.undecided(); ; {
+		do, err := next(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
+		if do == nil {
+			break
+		}
+		_ = do() // drain tries again what fails
 	}
-	d.bot.account = account
-	got, err := d.bot.read(t.Context(), batch, "s0", nil, map[string]bool{d.id: true})
-	if err != nil || len(got.Gaps) != 1 || len(got.Events) != 1 || !got.Events[0].Fresh || !got.Events[0].MustEncrypt {
-		t.Errorf("read %+v, %v", got, err)
-	}
-	in := &admission{bot: d.bot}
-	if in.add(t.Context(), got.Events[0]); len(in.rows) != 1 {
-		t.Errorf("%d events are admitted", len(in.rows))
-	}
-	d.bot.work.Open.Store(true)
-	d.bot.expectTasks(batch)
-	d.bot.work.Open.Store(false)
+	d.bot.use(account)
 	if err := d.bot.resumeWaiting(t.Context()); err != nil {
 		t.Error(err)
 	}
 	d.bot.work.Start(func() { panic("secret words") })
 	d.bot.work.Wait()
 
-	d.bot.policy = rules
 	if left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
 		t.Errorf("%d events are left, %v", len(left), err)
 	}
 	if unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id); err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, "I could not handle this message") {
 		t.Errorf("the room is told %+v, %v", unsent, err)
 	}
-	for _, want := range []string{"handling an event", "reading a timeline", "trimming an event", "expecting a task", "resuming a question", "working in the background"} {
+	for _, want := range []string{"handling an event", "resuming a question", "working in the background"} {
 		if !strings.Contains(log.String(), "panic while "+want) {
 			t.Errorf("no panic while %s: %s", want, log.String())
 		}
@@ -182,18 +169,13 @@ func TestPanicInBackground(t *testing.T) {
 	}
 }
 
-// Neither does a page of a gap, nor an event of a batch, nor what chooses the next work.
+// Neither does what chooses the next work, nor that work.
 func TestPanicElsewhere(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
 	d.bot.work.Log = d.bot.log
-	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t"}}}); err != nil {
-		t.Fatal(err)
-	}
-	d.bot.timeline = nil
 	for _, work := range []func(){
-		d.fillGaps,
 		func() { d.drain(func(context.Context) (func() error, error) { panic("x") }) },
 		func() {
 			d.drain(func(context.Context) (func() error, error) { return func() error { panic("x") }, nil })
@@ -204,14 +186,7 @@ func TestPanicElsewhere(t *testing.T) {
 		work()
 		cancel()
 	}
-	d.bot.Journal = nil
-	in := &admission{bot: d.bot}
-	in.echoes = []event.Event{{Room: d.id, ID: "$1", Transaction: "0-a"}}
-	in.rows = []state.Event{{Event: event.Event{Room: d.id, ID: "$2"}, Status: state.Pending}}
-	if err := in.settle(t.Context()); err != nil {
-		t.Error(err)
-	}
-	for _, want := range []string{"filling a gap", "choosing the next work", "working", "reading an echo", "comparing an event with the journal"} {
+	for _, want := range []string{"choosing the next work", "working"} {
 		if !strings.Contains(log.String(), "panic while "+want) {
 			t.Errorf("no panic while %s: %s", want, log.String())
 		}

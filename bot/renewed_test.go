@@ -100,7 +100,7 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 			if time.Now().After(end) {
 				t.Fatal("waited in vain until ", what)
 			}
-			must(b.syncOnce(ctx, time.Second))
+			must(b.admission.Sync(ctx, time.Second))
 		}
 	}
 	first, err := ann.SendClear(ctx, name, event.TypeMessage, map[string]string{"msgtype": "m.text", "body": "in clear"})
@@ -131,7 +131,7 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 	if rows := pending(); len(d.line()) != 0 || len(rows) != 1 || rows[0].ID != said {
 		t.Fatalf("somebody has reported the key: %q, %d wait", d.line(), len(rows))
 	}
-	must(b.checkKeys(ctx, time.Now(), false))
+	must(b.keys.Check(ctx, time.Now(), false))
 	d.decides()
 	if diff := cmp.Diff([]string{"do it"}, d.line()); diff != "" || len(pending()) != 0 {
 		t.Errorf("%s, and %d wait", diff, len(pending()))

@@ -25,14 +25,12 @@ import (
 // callTimeout is for one request to the homeserver.
 const callTimeout = matrix.CallTimeout
 
-// room is the work of one room. It has four workers: gaps requests what is missing in
-// its timeline, control decides its events in order and handles at once what is not a
-// task, tasks runs its tasks, and outbox sends its messages.
+// room is the work of one room. It has three workers: control decides its events in order and handles at once what is not
+// a task, that of turn runs its tasks, and outbox sends its messages.
 type room struct {
 	bot     *Bot
 	id      string
 	control queue.Worker
-	gaps    queue.Worker
 	outbox  *outbox.Room
 	turn    turn.Turn // whose lock is held while a decision is made
 	decider *decide.Room
@@ -43,10 +41,8 @@ type room struct {
 
 	members membership.Room // used by the control worker only
 
-	mu        sync.Mutex
-	alarms    time.Time       // when the room was last told about an internal error
-	cleartext time.Time       // when it was last warned about an unencrypted message
-	keyless   map[string]bool // pending events that could not be decrypted since the last key arrived
+	mu     sync.Mutex
+	alarms time.Time // when the room was last told about an internal error
 }
 
 func newRoom(b *Bot, id string) *room {
@@ -55,14 +51,13 @@ func newRoom(b *Bot, id string) *room {
 	r.turn.Env = r.env
 	r.outbox = b.outboxes.Room(id, &r.turn)
 	r.upgrade = b.upgrades.Room(id, &r.turn, r.outbox, &r.control)
-	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: r.outbox}, Proof: b.proof, Judge: roomJudge{r}}
+	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: r.outbox}, Proof: b.proof, Judge: b.judge}
 	r.members = membership.Room{Shared: &b.membership, Turn: &r.turn, Out: r.outbox, Upgrade: r.upgrade}
 	r.turn.Worker = queue.Worker{Group: &b.work, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Group: &b.work, Work: func() {
 		r.drain(r.undecided())
 		_ = b.work.Guard(id, "checking deadlines", func() error { r.overdue(b.ctx); return nil })
 	}}
-	r.gaps = queue.Worker{Group: &b.work, Work: r.fillGaps}
 	return r
 }
 
@@ -155,7 +150,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 // allowed reports whether a task may start: its requester may have been blocked
 // since.
 func (r *room) allowed(rec state.Task) bool {
-	return rec.Source == state.FromHTTP || r.bot.mayUse(r.id, rec.Requester, r.bot.roster.IsDirect(r.id)).Heard
+	return rec.Source == state.FromHTTP || r.bot.roster.Hears(r.id, rec.Requester)
 }
 
 func (r *room) finish(ctx context.Context, row state.Event) error {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/bot/admit"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -51,7 +52,7 @@ func TestRemovedDuringUpgrade(t *testing.T) {
 		d.decides()
 		d.replaced("$2", theHouse)
 		d.text("$3", "@ann:here", "and the house", time.Minute)
-		gone := syntheticEvent(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
+		gone := admit.Synthetic(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
 		if _, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{gone}); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,7 @@ func TestRemovedBefore(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.upgrading(d.id)
 	d.text("$1", "@ann:here", "paint the shed", 0)
-	gone := syntheticEvent(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
+	gone := admit.Synthetic(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
 	rows, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{gone})
 	if err != nil {
 		t.Fatal(err)

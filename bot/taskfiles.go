@@ -44,7 +44,7 @@ func withRetry(ctx context.Context, do func() error) error {
 
 // File is part of [task.Room].
 func (r taskRoom) File(ctx context.Context, room, event string) (f media.File, ok bool, err error) {
-	row, err := r.bot.event(ctx, room, event)
+	row, err := r.bot.judge.Event(ctx, room, event)
 	if errors.Is(err, state.ErrNotFound) {
 		return f, false, nil
 	}

@@ -29,6 +29,9 @@ func (r taskRoom) Queue(ctx context.Context, out ...task.Message) error {
 	return r.queue(ctx, r.Render(ctx, out...)...)
 }
 
+// Types is part of [task.Room].
+func (r taskRoom) Types(user string) bool { return r.typing.Is(user) }
+
 // Wake is part of [task.Room].
 func (r taskRoom) Wake() { r.outbox.Wake() }
 

@@ -1,13 +1,9 @@
 package bot
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"matrix-tui/bot/matrix/e2ee"
-	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -18,31 +14,6 @@ func keylessEvent(d *deciding, id, session string) state.Event {
 		ID: id, Type: event.TypeEncrypted, Sender: "@ann:here", Room: d.id, Time: d.at,
 		Encryption: event.MissingKey, Session: session, Raw: []byte(`{}`),
 	}}
-}
-
-func TestKindOfEncrypted(t *testing.T) {
-	for _, c := range []struct {
-		encryption event.Encryption
-		sender     string
-		hear       policy.Decision
-		want       event.Kind
-	}{
-		{event.MissingKey, "@ann:here", policy.Decision{Heard: true}, event.KindUndecrypted},
-		{event.Untrusted, "@ann:here", policy.Decision{Heard: true}, event.KindUndecrypted},
-		{event.MissingKey, "@new:here", policy.Decision{Pair: true}, event.KindUndecrypted},
-		{event.MissingKey, "@eve:there", policy.Decision{}, event.KindContext},
-		{event.MissingKey, self, policy.Decision{Heard: true}, event.KindContext},
-		{event.Undecryptable, "@ann:here", policy.Decision{Heard: true}, event.KindUndecryptable},
-		{event.Undecryptable, "@new:here", policy.Decision{Pair: true}, event.KindContext},
-		{event.Copy, "@ann:here", policy.Decision{Heard: true}, event.KindUndecryptable},
-		{event.Copy, "@new:here", policy.Decision{Pair: true}, event.KindContext},
-		{event.Decrypted, "@ann:here", policy.Decision{Heard: true}, event.KindContext}, // its content was of a type that is never encrypted
-	} {
-		e := event.Event{Type: event.TypeEncrypted, Sender: c.sender, Encryption: c.encryption}
-		if got := judgedAs(e, func(event.Event) policy.Decision { return c.hear }); got != c.want {
-			t.Errorf("%s of %s is %s, want %s", c.encryption, c.sender, got, c.want)
-		}
-	}
 }
 
 // The room hears that a message can never be decrypted, and whether it looks like a copy of an earlier one.
@@ -58,75 +29,6 @@ func TestTellsOfUndecryptable(t *testing.T) {
 		unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
 		if err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, want) {
 			t.Errorf("%s: the room is told %v, %v", encryption, unsent, err)
-		}
-	}
-}
-
-// The room is told once per key that it is missing, after a while; finally the events are
-// given up.
-func TestUndecrypted(t *testing.T) {
-	d := newDeciding(t, everything)
-	untrusted := keylessEvent(d, "$4", "v")
-	untrusted.Encryption, untrusted.Distrust = event.Untrusted, string(e2ee.NotSigned)
-	rows, err := d.bot.Journal.Events.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$1", "s"), keylessEvent(d, "$2", "s"), keylessEvent(d, "$3", "u"), untrusted})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.decides()
-	told := func() (about []string) {
-		unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range unsent {
-			if m.Kind == state.KindMissingKey {
-				about = append(about, m.Target)
-			}
-		}
-		return about
-	}
-	at := rows[0].At
-	for _, c := range []struct {
-		after     time.Duration
-		told, are int
-	}{{keyNoticeAfter / 2, 0, 4}, {2 * keyNoticeAfter, 2, 4}, {3 * keyNoticeAfter, 2, 4}, {keyDeadline + time.Minute, 2, 0}} {
-		if err := d.bot.checkKeys(t.Context(), at.Add(c.after), true); err != nil {
-			t.Fatal(err)
-		}
-		left, err := d.bot.Journal.Undecrypted.In(t.Context(), "", 0, 9)
-		if err != nil || len(left) != c.are || len(told()) != c.told {
-			t.Errorf("after %s: %d wait, the room was told of %q, %v", c.after, len(left), told(), err)
-		}
-	}
-	if all := told(); !strings.Contains(all[0], "$1") || !strings.Contains(all[1], "$3") {
-		t.Errorf("told of %q", all)
-	}
-}
-
-func TestUndecryptedAreBounded(t *testing.T) {
-	d := newDeciding(t, everything)
-	var many []state.Event
-	for i := range maxUndecrypted + 3 {
-		many = append(many, keylessEvent(d, fmt.Sprint("$", i), "s"))
-	}
-	if _, err := d.bot.Journal.Events.Commit(t.Context(), "", many); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // the room is checked with each new event
-		d.decides()
-		left, err := d.bot.Journal.Events.Pending(t.Context(), d.id, 0, 1000)
-		if err != nil || len(left) != maxUndecrypted || left[len(left)-1].ID != fmt.Sprint("$", maxUndecrypted-1) {
-			t.Errorf("%d wait, %v", len(left), err)
-		}
-	}
-}
-
-func TestDistrustSentence(t *testing.T) {
-	for why, want := range map[e2ee.Distrust]string{
-		e2ee.NotSigned: "your session is not verified", e2ee.NoIdentity: "which sessions are yours", e2ee.IdentityChanged: "`matrix-tui trust @ann:here`",
-	} {
-		if got := distrustSentence("@ann:here", why); !strings.Contains(got, want) || !strings.Contains(got, "@ann:here") {
-			t.Errorf("%s: %s", why, got)
 		}
 	}
 }

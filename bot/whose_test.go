@@ -172,7 +172,7 @@ func TestFilesBehindRunningInGroup(t *testing.T) {
 		d.at = d.at.Add(200 * time.Millisecond)
 		e := decoded(t, fmt.Sprintf(`{"event_id":%q,"type":"m.room.message","sender":"@ann:here","origin_server_ts":%d,"content":%s}`, id, d.at.UnixMilli(), aFile))
 		e.Room = d.id
-		if row := d.bot.judged(t.Context(), state.Event{Event: e}); row.Kind == event.KindContext { // as in examine: such an event is never pending
+		if row := d.bot.judge.Judged(t.Context(), state.Event{Event: e}); row.Kind == event.KindContext { // as in examine: such an event is never pending
 			t.Errorf("the picture %s is ignored", id)
 		}
 	}

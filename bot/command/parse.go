@@ -64,6 +64,15 @@ func WithoutAnswer(said string) string {
 	return strings.TrimSpace(said)
 }
 
+// stopWords are what people write, alone in a message, to stop a task that is running.
+var stopWords = strings.Fields("stop cancel halt abort stopp abbrechen annuler arrête arrete cancelar para detener ferma annulla стоп отмена 停止 取消")
+
+// IsStop reports whether a message is nothing but a word that stops a task.
+func IsStop(said string) bool {
+	beside := func(c rune) bool { return event.IsBlank(c) || unicode.IsPunct(c) }
+	return slices.Contains(stopWords, strings.ToLower(strings.TrimFunc(said, beside)))
+}
+
 // misspelt returns the command that an unknown !word most likely means, or "".
 func misspelt(said string) string {
 	word, _, ok := split(said)

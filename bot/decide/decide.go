@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"matrix-tui/bot/admit"
 	"matrix-tui/bot/command"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/media"
@@ -25,16 +26,7 @@ import (
 type Room struct {
 	stop.Orders
 	Proof *proof.Rules
-	Judge Judge
-}
-
-// Judge knows who the bot is and what an event says.
-type Judge interface {
-	Event(ctx context.Context, room, id string) (state.Event, error)
-	Addressee(m event.Message) policy.Addressee
-	Named(said string) (rest string, named bool)
-	Stops(ctx context.Context, e event.Event) bool
-	MayBeAlone(room string) bool
+	Judge *admit.Judge
 }
 
 // Object handles an event that is not done because its sender lacks a proof, or because it is a copy; then done is true.

@@ -61,7 +61,7 @@ func (e edit) mentions() bool {
 	first, ok := e.original.Message()
 	return ok && !first.IsEdit() && e.original.Status != state.Pending && e.original.Addressee != event.ToBot &&
 		e.Judge.Addressee(e.now) == policy.TheBot &&
-		e.Env.Policy.Room(e.Env.ID).Reply.In(e.Judge.MayBeAlone(e.Env.ID)) == policy.MentionOnly
+		e.Env.Policy.Room(e.Env.ID).Reply.In(e.Judge.Roster.MayBeAlone(e.Env.ID)) == policy.MentionOnly
 }
 
 // withdraw withdraws a task that has not started, because the edit makes a command of it. It reports whether the edit is of

@@ -19,7 +19,7 @@ func (r *Room) factsOf(ctx context.Context, row state.Event, alone bool) (f fact
 	if f.to = r.Judge.Addressee(m); !ok || f.to == policy.Others {
 		return f, nil
 	}
-	if f.stops = r.Judge.Stops(ctx, row.Event); f.stops {
+	if f.stops = r.Judge.Stops(row.Event) && r.Works(ctx, row.Sender); f.stops {
 		return f, nil
 	}
 	f.mention = r.Env.Policy.Room(r.Env.ID).Reply.In(alone) != policy.All

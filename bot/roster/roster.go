@@ -1,5 +1,5 @@
 // Package roster knows who is in which room, as far as the bot needs it: which rooms are direct chats, how many members a
-// room has, and whether the bot is one of them. It asks the homeserver for what it does not know.
+// room has, whether the bot is one of them, and who may use it there. It asks the homeserver for what it does not know.
 package roster
 
 import (

@@ -6,14 +6,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	"matrix-tui/bot/outbox"
-	"matrix-tui/bot/policy"
 	"matrix-tui/bot/turn"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 )
 
 // Key is the reaction that stops a task.
@@ -59,26 +55,13 @@ func (o Orders) ofThread(ctx context.Context, all []turn.Open, root string) ([]t
 	}), nil
 }
 
-// words are what people write, alone in a message, to stop a task that is running.
-var words = strings.Fields("stop cancel halt abort stopp abbrechen annuler arrête arrete cancelar para detener ferma annulla стоп отмена 停止 取消")
-
-// Wanted reports whether a message is a word that stops the sender's task, which runs or waits for its model. self and name
-// are the bot's ID and name.
-func (o Orders) Wanted(ctx context.Context, e event.Event, self, name string) bool {
-	m, ok := e.Message()
-	if !ok || m.IsFile() || m.IsEdit() {
-		return false
-	}
-	said, _ := policy.AfterName(m.Words(), self, name)
-	word := strings.ToLower(strings.TrimFunc(said, func(c rune) bool { return event.IsBlank(c) || unicode.IsPunct(c) }))
-	if !slices.Contains(words, word) {
-		return false
-	}
+// Works reports whether a task of this user runs or waits for its model.
+func (o Orders) Works(ctx context.Context, user string) bool {
 	if w := o.Current(); w != nil {
-		return w.Requester() == e.Sender
+		return w.Requester() == user
 	}
 	next, err := o.Ahead(ctx, nil)
-	return err == nil && next.Requester == e.Sender && !next.Due.At.IsZero() // it waits for its model
+	return err == nil && next.Requester == user && !next.Due.At.IsZero() // it waits for its model
 }
 
 // Stop stops the task that the message in row replies to, directly or through one of the task's messages, or else, of those

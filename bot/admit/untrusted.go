@@ -1,4 +1,4 @@
-package bot
+package admit
 
 import (
 	"context"
@@ -6,34 +6,34 @@ import (
 	"strconv"
 	"time"
 
-	"matrix-tui/bot/keyring"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/proof"
 	"matrix-tui/state"
 )
 
-// warnUntrusted tells a room why the bot does not act on a message and what to do about it,
+// warn tells a room why the bot does not act on a message and what to do about it,
 // at most once a day per sender. The warning is not encrypted, because the device
 // that must read it gets no room keys. It says nothing that the homeserver does not
 // know.
-func (b *Bot) warnUntrusted(row state.Event) {
+func (k *Keys) warn(row state.Event) {
 	now := time.Now()
-	if now.Sub(row.At) >= keyring.WarnPause {
+	if now.Sub(row.At) >= warnPause {
 		return // the room was warned when the message arrived
 	}
-	of := keyring.Warning{Room: row.Room, Sender: row.Sender}
-	if !b.keys.Warn(of, now) {
+	of := warning{Room: row.Room, Sender: row.Sender}
+	if !k.ring.Warn(of, now) {
 		return
 	}
-	b.work.Start(func() {
-		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
+	k.Group.Start(func() {
+		ctx, cancel := context.WithTimeout(k.Group.Context, matrix.CallTimeout)
 		defer cancel()
-		day := strconv.FormatInt(now.Unix()/int64(keyring.WarnPause/time.Second), 10) // the same after a restart
+		day := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // the same after a restart
 		txn := state.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
-		_, err := b.account.Messages.SendClear(ctx, b.room(row.Room).answer(row, state.KindUnreadable, txn, distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
-		if err != nil && b.ctx.Err() == nil {
-			b.keys.ForgetWarning(of)
-			b.log.Warn().Err(err).Str("room", row.Room).Msg("cannot send the warning about an untrusted device")
+		_, err := k.Account.Messages.SendClear(ctx, answer(row, state.KindUnreadable, txn, distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
+		if err != nil && k.Group.Context.Err() == nil {
+			k.ring.ForgetWarning(of)
+			k.Group.Log.Warn().Err(err).Str("room", row.Room).Msg("cannot send the warning about an untrusted device")
 		}
 	})
 }
@@ -58,19 +58,19 @@ func distrustSentence(sender string, why e2ee.Distrust) string {
 	return "🔒 " + sender + ", I can't act on this message yet: your session is not verified. Verify it within a day, and I will.\n" + proof.HowToVerify
 }
 
-// tellUnverified tells a room that the bot has joined how its members can read what the bot
+// TellUnverified tells a room that the bot has joined how its members can read what the bot
 // says, if sessions of theirs do not get its keys. It is not encrypted, for the same reason.
-func (r *room) tellUnverified(joined state.Event) {
-	r.bot.work.Start(func() {
-		ctx, cancel := context.WithTimeout(r.bot.ctx, 2*callTimeout)
+func (k *Keys) TellUnverified(joined state.Event) {
+	k.Group.Start(func() {
+		ctx, cancel := context.WithTimeout(k.Group.Context, 2*matrix.CallTimeout)
 		defer cancel()
-		unverified, err := r.bot.account.Keys.Unverified(ctx, r.id)
+		unverified, err := k.Account.Keys.Unverified(ctx, joined.Room)
 		if err == nil && unverified {
 			txn := state.KeyOf(joined.Room, joined.ID) + "-unverified"
-			_, err = r.bot.account.Messages.SendClear(ctx, r.notice(state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
+			_, err = k.Account.Messages.SendClear(ctx, notice(joined.Room, state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
 		}
-		if err != nil && r.bot.ctx.Err() == nil {
-			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about unverified sessions")
+		if err != nil && k.Group.Context.Err() == nil {
+			k.Group.Log.Warn().Err(err).Str("room", joined.Room).Msg("cannot tell the room about unverified sessions")
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package keyring
+package admit
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestKeysAreAskedForOnce(t *testing.T) {
-	var k Keys
+	var k keyring
 	one, other := e2ee.Key{Room: "!den", Session: "s"}, e2ee.Key{Room: "!den", Session: "u"}
 	got := []bool{k.Ask(one), k.Ask(one), k.Ask(other)}
 	k.Forget(one) // the request failed
@@ -23,23 +23,23 @@ func TestKeysAreAskedForOnce(t *testing.T) {
 }
 
 func TestWarnOnceAnHour(t *testing.T) {
-	var k Keys
+	var k keyring
 	now := time.Now()
-	ann, bob := Warning{"!den", "@ann:here"}, Warning{"!den", "@bob:here"}
+	ann, bob := warning{"!den", "@ann:here"}, warning{"!den", "@bob:here"}
 	for i, want := range []struct {
-		of    Warning
+		of    warning
 		after time.Duration
 		warn  bool
 	}{
-		{ann, 0, true}, {ann, WarnPause - 1, false}, {bob, time.Minute, true}, {Warning{"!attic", "@ann:here"}, time.Minute, true},
-		{ann, WarnPause, true}, {ann, WarnPause + time.Minute, false},
+		{ann, 0, true}, {ann, warnPause - 1, false}, {bob, time.Minute, true}, {warning{"!attic", "@ann:here"}, time.Minute, true},
+		{ann, warnPause, true}, {ann, warnPause + time.Minute, false},
 	} {
 		if got := k.Warn(want.of, now.Add(want.after)); got != want.warn {
 			t.Errorf("step %d: %v", i, got)
 		}
 	}
 	k.ForgetWarning(ann)
-	if !k.Warn(ann, now.Add(WarnPause+time.Minute)) {
+	if !k.Warn(ann, now.Add(warnPause+time.Minute)) {
 		t.Error("what did not get through is not said again")
 	}
 }

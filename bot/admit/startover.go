@@ -1,4 +1,4 @@
-package bot
+package admit
 
 import (
 	"context"
@@ -16,15 +16,15 @@ import (
 
 // checkServer makes the next sync an initial one if the homeserver has lost what it has
 // sent. If it cannot tell, it is asked again before the next sync.
-func (b *Bot) checkServer(ctx context.Context) {
-	lost, err := b.timeline.Lost(ctx)
-	b.checked = err == nil
+func (a *Admission) checkServer(ctx context.Context) {
+	lost, err := a.Timeline.Lost(ctx)
+	a.checked = err == nil
 	if err != nil && ctx.Err() == nil {
-		b.log.Warn().Err(err).Msg("cannot check whether the homeserver has the newest known event")
+		a.Group.Log.Warn().Err(err).Msg("cannot check whether the homeserver has the newest known event")
 	}
 	if lost {
-		b.startOver.Store(true)
-		b.log.Info().Msg("the homeserver does not have the newest known event, or no room: starting over with an initial sync")
+		a.startOver.Store(true)
+		a.Group.Log.Info().Msg("the homeserver does not have the newest known event, or no room: starting over with an initial sync")
 	}
 }
 
@@ -32,20 +32,20 @@ func (b *Bot) checkServer(ctx context.Context) {
 // its own, and the bot is gone from known rooms. last is the token of the batch before,
 // or "". That a room is not in the batch proves nothing: Synapse repeats its answer for two
 // minutes, and rooms joined since then come with the next one.
-func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, next *state.Batch) error {
+func (a *Admission) replaceAll(ctx context.Context, batch *matrix.Sync, last string, next *state.Batch) error {
 	for name := range batch.Joined {
 		next.Closes = append(next.Closes, name)
 	}
-	unfinished, err := b.Journal.Events.UnfinishedRooms(ctx)
+	unfinished, err := a.Journal.Events.UnfinishedRooms(ctx)
 	if err != nil {
 		return err
 	}
-	gaps, err := b.Journal.Gaps.Rooms(ctx)
+	gaps, err := a.Journal.Gaps.Rooms(ctx)
 	if err != nil {
 		return err
 	}
 	batch.Left = nil // long ago
-	known := slices.Concat(slices.Collect(maps.Keys(b.Store.Containers.All())), unfinished, gaps)
+	known := slices.Concat(slices.Collect(maps.Keys(a.Store.Containers.All())), unfinished, gaps)
 	slices.Sort(known)
 	for _, name := range slices.Compact(known) {
 		_, joined := batch.Joined[name]
@@ -55,7 +55,7 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 		}
 	}
 	if len(batch.Left) > 0 {
-		in, err := b.account.Rooms.Joined(ctx)
+		in, err := a.Account.Rooms.Joined(ctx)
 		if err != nil {
 			return fmt.Errorf("list joined rooms: %w", err)
 		}
@@ -64,7 +64,7 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 	if last == "" {
 		return nil // it is the first one
 	}
-	b.watch.Note("⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. " +
+	a.Watch.Note("⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. " +
 		"I have read every room again, back to the last message I know: nothing is done twice. What the homeserver itself has lost is gone.")
 	return nil
 }

@@ -1,4 +1,4 @@
-package bot
+package admit
 
 import (
 	"net/http"
@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
@@ -25,22 +23,18 @@ func TestInitialSyncFromCache(t *testing.T) {
 		_, _ = w.Write([]byte(`{"joined_rooms":["!stays:here"]}`))
 	}))
 	defer server.Close()
-	b := newDeciding(t, "").bot
-	var err error
-	if b.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()}); err != nil {
-		t.Fatal(err)
-	}
-	b.roster.Account = b.account
+	a := newAdmission(t, "")
+	a.use(t, server.URL)
 	for _, room := range []string{"!stays:here", "!gone:here"} {
-		if err := b.Store.Containers.Set(t.Context(), room, "sandbox-"+room); err != nil {
+		if err := a.Store.Containers.Set(t.Context(), room, "sandbox-"+room); err != nil {
 			t.Fatal(err)
 		}
 	}
 	batch := &matrix.Sync{Next: "s1"}
-	if err := b.replaceAll(t.Context(), batch, "s0", &state.Batch{}); err != nil {
+	if err := a.replaceAll(t.Context(), batch, "s0", &state.Batch{}); err != nil {
 		t.Fatal(err)
 	}
-	told, err := os.ReadFile(filepath.Join(b.StateDir, "alerts.json"))
+	told, err := os.ReadFile(filepath.Join(a.dir, "alerts.json"))
 	if err != nil || !strings.Contains(string(told), "lost my position") {
 		t.Errorf("the owners are told %s, %v", told, err)
 	}

@@ -1,4 +1,4 @@
-package bot
+package admit
 
 import (
 	"encoding/json"
@@ -10,8 +10,6 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/state/event"
 )
-
-const self = "@bot:here"
 
 func TestKindOf(t *testing.T) {
 	hear := func(e event.Event) policy.Decision {
@@ -110,16 +108,6 @@ func TestPermitted(t *testing.T) {
 			t.Errorf("%+v, %+v, %v: %s to %q", c.among, c.now, c.concerns, k, to)
 		}
 	}
-}
-
-// decoded returns an event of a room as the homeserver sends it.
-func decoded(t *testing.T, raw string) event.Event {
-	t.Helper()
-	e, err := decode.FromServer(json.RawMessage(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
 }
 
 // FuzzEvent runs arbitrary bytes through everything that reads events.

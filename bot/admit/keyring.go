@@ -1,6 +1,4 @@
-// Package keyring remembers which room keys the bot has requested, and which rooms it
-// has warned about senders that it does not trust. It sends nothing.
-package keyring
+package admit
 
 import (
 	"sync"
@@ -9,16 +7,16 @@ import (
 	"matrix-tui/bot/matrix/e2ee"
 )
 
-// Keys holds the room keys that this process has requested and the senders that it
+// keyring holds the room keys that this process has requested and the senders that it
 // has warned about.
-type Keys struct {
+type keyring struct {
 	mu     sync.Mutex
 	asked  map[e2ee.Key]bool
-	warned map[Warning]time.Time
+	warned map[warning]time.Time
 }
 
 // Ask records that a key is being requested; it returns false if it was before.
-func (k *Keys) Ask(key e2ee.Key) bool {
+func (k *keyring) Ask(key e2ee.Key) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.asked[key] {
@@ -32,14 +30,14 @@ func (k *Keys) Ask(key e2ee.Key) bool {
 }
 
 // Forget allows a key to be requested again.
-func (k *Keys) Forget(key e2ee.Key) {
+func (k *keyring) Forget(key e2ee.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.asked, key)
 }
 
 // Keep forgets all keys except those that events still wait for.
-func (k *Keys) Keep(waiting map[e2ee.Key]bool) {
+func (k *keyring) Keep(waiting map[e2ee.Key]bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for key := range k.asked {
@@ -50,29 +48,29 @@ func (k *Keys) Keep(waiting map[e2ee.Key]bool) {
 }
 
 const (
-	WarnPause = 24 * time.Hour // between two warnings about the same sender in a room
+	warnPause = 24 * time.Hour // between two warnings about the same sender in a room
 	maxWarned = 10_000         // warnings that are remembered
 )
 
-// Warning identifies a sender that a room was warned about.
-type Warning struct{ Room, Sender string }
+// warning identifies a sender that a room was warned about.
+type warning struct{ Room, Sender string }
 
 // Warn reports whether to send a warning now, and records it.
-func (k *Keys) Warn(of Warning, now time.Time) bool {
+func (k *keyring) Warn(of warning, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if now.Sub(k.warned[of]) < WarnPause {
+	if now.Sub(k.warned[of]) < warnPause {
 		return false
 	}
 	if k.warned == nil || len(k.warned) >= maxWarned {
-		k.warned = map[Warning]time.Time{}
+		k.warned = map[warning]time.Time{}
 	}
 	k.warned[of] = now
 	return true
 }
 
 // ForgetWarning forgets a warning that could not be sent.
-func (k *Keys) ForgetWarning(of Warning) {
+func (k *keyring) ForgetWarning(of warning) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.warned, of)

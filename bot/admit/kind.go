@@ -1,28 +1,13 @@
-package bot
+package admit
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	"matrix-tui/bot/command"
 	"matrix-tui/bot/policy"
-	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
-
-// typeExecute is the type of the event that represents a task submitted by HTTP.
-const typeExecute = event.OwnTypes + "execute"
-
-// judged returns a row with its kind and its addressee, by the policy as it is now.
-func (b *Bot) judged(ctx context.Context, row state.Event) state.Event {
-	q := b.query(ctx, row.Room, row.Event)
-	among := b.policy.Decide(q)
-	q.Alone = b.roster.MayBeAlone(row.Room)
-	concerns := func() bool { return b.room(row.Room).mayConcern(ctx, row.Event) }
-	row.Kind, row.Addressee = permitted(kindOf(row.Event, b.UserID()), among, b.policy.Decide(q), concerns)
-	return row
-}
 
 // kindOf returns what an event would be from somebody who may use the bot.
 func kindOf(e event.Event, self string) event.Kind {
@@ -115,11 +100,4 @@ func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (
 		return event.KindInVain, ""
 	}
 	return event.KindContext, ""
-}
-
-// mayConcern reports whether a message may answer an open question, stop a task or add a file to one, and so needs no
-// mention; routeOf decides later whether it does that.
-func (r *room) mayConcern(ctx context.Context, e event.Event) bool {
-	m, _ := e.Message()
-	return !command.IsForeign(m.Words()) && r.couldAnswer(e) || r.decider.Wanted(ctx, e, r.bot.UserID(), r.bot.profile.Name()) || m.IsFile() && r.bot.Debounce > 0
 }

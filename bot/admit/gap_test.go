@@ -1,4 +1,4 @@
-package bot
+package admit
 
 import (
 	"bytes"
@@ -13,10 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
-
-	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/timeline"
 	"matrix-tui/state"
 )
 
@@ -61,7 +57,7 @@ func (f flood) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A gap of 77 MB takes the memory of a page: each page is stored before the next one is requested. What strangers say is
 // not stored.
 func TestFloodInGap(t *testing.T) {
-	d := newDeciding(t, "defaults: {reply: owner_only}")
+	a := newAdmission(t, "defaults: {reply: owner_only}")
 	live := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -71,32 +67,28 @@ func TestFloodInGap(t *testing.T) {
 	before, most, pages := live(), int64(0), 0
 	server := httptest.NewServer(flood{t, func(page int) {
 		pages++
-		if g, err := d.bot.Journal.Gaps.Get(t.Context(), d.id); err != nil || g.Pages != page || g.Next != g.Low+int64(state.MaxGap-1-page*floodPage) {
+		if g, err := a.Journal.Gaps.Get(t.Context(), den); err != nil || g.Pages != page || g.Next != g.Low+int64(state.MaxGap-1-page*floodPage) {
 			t.Errorf("page %d is requested, and %+v is stored, %v", page, g, err)
 		}
 		most = max(most, live()-before)
 	}})
 	defer server.Close()
-	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()})
-	if err != nil {
+	a.use(t, server.URL)
+	if _, err := a.Journal.Events.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: den, Token: "0", Encrypted: state.EncryptedNever}}}); err != nil {
 		t.Fatal(err)
 	}
-	d.bot.account, d.bot.roster.Account, d.bot.timeline = account, account, timeline.New(d.bot.Journal, account)
-	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: d.id, Token: "0", Encrypted: state.EncryptedNever}}}); err != nil {
-		t.Fatal(err)
-	}
-	d.fillGaps()
+	a.fill(t.Context(), den)
 	if pages != floodPages {
 		t.Errorf("%d pages were requested", pages)
 	}
 	if most > 2*floodPage*floodEvent {
 		t.Errorf("%d MB are held between two pages of %d MB", most>>20, floodPage*floodEvent>>20)
 	}
-	newest, err := d.bot.Journal.Events.Get(t.Context(), d.id, fmt.Sprintf("$%d", floodPages*floodPage))
+	newest, err := a.Journal.Events.Get(t.Context(), den, fmt.Sprintf("$%d", floodPages*floodPage))
 	if err != nil || newest.Body.Message == nil || !strings.HasPrefix(newest.Body.Message.Body, "wisdom ") {
 		t.Errorf("what an owner says is stored as %.200v, %v", newest.Body, err)
 	}
-	files, err := filepath.Glob(filepath.Join(d.bot.StateDir, "journal.db*"))
+	files, err := filepath.Glob(filepath.Join(a.dir, "journal.db*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -120,34 +112,26 @@ func TestLongGap(t *testing.T) {
 			pages, 1_700_000_000_000-60_000*pages, pages)
 	}))
 	defer server.Close()
-	d := newDeciding(t, everything)
-	var log strings.Builder
-	d.bot.log = zerolog.New(&log)
-	d.bot.work.Log = d.bot.log
-	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: t.TempDir(), Log: zerolog.Nop()})
+	a := newAdmission(t, "")
+	a.use(t, server.URL)
+	if _, err := a.Journal.Events.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: den, Token: "t0", Encrypted: state.EncryptedNever}}}); err != nil {
+		t.Fatal(err)
+	}
+	g, err := a.Journal.Gaps.Get(t.Context(), den)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer account.Close()
-	d.bot.account, d.bot.roster.Account, d.bot.timeline = account, account, timeline.New(d.bot.Parts.Journal, account)
-	if _, err := d.bot.Journal.Events.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t0", Encrypted: state.EncryptedNever}}}); err != nil {
-		t.Fatal(err)
-	}
-	g, err := d.bot.Journal.Gaps.Get(t.Context(), d.id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.fillGaps()
-	if pages != 200 || strings.Count(log.String(), "it is too large") != 1 {
-		t.Errorf("%d pages, %s", pages, log.String())
+	a.fill(t.Context(), den)
+	if pages != 200 || strings.Count(a.log.String(), "it is too large") != 1 {
+		t.Errorf("%d pages, %s", pages, a.log.String())
 	}
 	for range 2 {
-		unsent, err := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
+		unsent, err := a.Journal.Messages.Unsent(t.Context(), den)
 		if err != nil || len(unsent) != 1 || !strings.Contains(unsent[0].Body, "nothing before 14 November 2023, 18:53 UTC. If you sent me something earlier, send it again.") {
 			t.Errorf("the room is told %+v, %v", unsent, err)
 		}
 		g.Pages = pages
-		if err := d.fillPage(t.Context(), g, false); err != nil { // by a process that does not know that the gap is closed
+		if err := a.fillPage(t.Context(), g, false); err != nil { // by a process that does not know that the gap is closed
 			t.Fatal(err)
 		}
 	}
