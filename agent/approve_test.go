@@ -125,15 +125,15 @@ func FuzzPatterns(f *testing.F) {
 }
 
 func TestApprovedRun(t *testing.T) {
-	spec := ApprovedRun("R", Held{Command: "-x 'a b'; $(id)\n", Dir: "/workspace/a b"}, "the placeholder", nil)
+	spec := ApprovedRun("R", Held{Command: "-x 'a b'; $(id)\n", Dir: "/workspace/a b"}, nil)
 	if err := spec.Check(); err != nil {
 		t.Error(err)
 	}
 	want := []string{"bash", "-c", `exec bash -c "$1" 2>&1`, "bash", "-x 'a b'; $(id)\n"}
-	if diff := cmp.Diff(want, spec.Argv); diff != "" || spec.Dir != "/workspace/a b" || spec.MaxOutput != 1<<20 || !slices.Contains(spec.Env, "GEMINI_API_KEY=the placeholder") {
+	if diff := cmp.Diff(want, spec.Argv); diff != "" || spec.Dir != "/workspace/a b" || spec.MaxOutput != 1<<20 || !slices.Contains(spec.Env, "GEMINI_API_KEY="+placeholder) {
 		t.Errorf("%+v\n%s", spec, diff)
 	}
-	if got := ApprovedRun("R", Held{Command: "x", Dir: "../etc"}, "", nil).Dir; got != "/workspace" {
+	if got := ApprovedRun("R", Held{Command: "x", Dir: "../etc"}, nil).Dir; got != "/workspace" {
 		t.Errorf("in %s", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent/agenttest"
+	"matrix-tui/agent/gemini"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/sandbox/sandboxtest"
@@ -26,6 +27,8 @@ type real struct {
 	container *sandbox.Container
 	door      *gateway.Gateway
 	config    gateway.Config
+	api       gemini.RouteConfig
+	route     *gemini.Route
 	model     *agenttest.Server
 	agent     *Gemini
 }
@@ -47,9 +50,10 @@ func newRealWith(t *testing.T, memory int64) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &real{model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
-		config: gateway.Config{Dir: sandboxtest.GatewayDir(t), Upstream: upstream, Key: testKey, Tools: []string{"url_context"}, Log: log},
-		spec: sandbox.Spec{Room: sandboxtest.Room("agent"), Memory: memory}}
+	r := &real{model: model, agent: &Gemini{Log: log},
+		config: gateway.Config{Dir: sandboxtest.GatewayDir(t), Log: log},
+		api:    gemini.RouteConfig{Base: upstream, Key: testKey, Tools: []string{"url_context"}, Log: log},
+		spec:   sandbox.Spec{Room: sandboxtest.Room("agent"), Memory: memory}}
 	r.rooms, r.spec.Image = sandboxtest.Connect(t, r, log)
 	r.openDoor(t)
 	t.Cleanup(r.closeDoor)
@@ -61,7 +65,8 @@ func newRealWith(t *testing.T, memory int64) *real {
 func (r *real) openDoor(t *testing.T) {
 	t.Helper()
 	r.door = gateway.New(r.config)
-	r.door.Begin(r.spec.Room, "test", DefaultModel)
+	r.route = gemini.NewRoute(r.api, r.door)
+	r.route.Begin(r.spec.Room, "test", DefaultModel)
 	if _, err := r.door.Open(r.spec.Room); err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,6 @@ const (
 // Gemini runs tasks with Gemini CLI. It has no state and is safe for concurrent use
 // with different containers.
 type Gemini struct {
-	// Key is the placeholder for the API key in the container (gateway.Placeholder).
-	Key string
 	Offers
 	Log zerolog.Logger
 }
@@ -97,7 +95,7 @@ func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *wat
 		begun(true)
 		st, err = container.FollowRun(reading, t.Run, 0, w)
 	} else {
-		st, err = container.Run(reading, runSpec(t, g.Key, g.Offers), w, begun)
+		st, err = container.Run(reading, runSpec(t, g.Offers), w, begun)
 	}
 	why := context.Cause(reading)
 	cancel(nil)

@@ -44,7 +44,7 @@ func warmKey(spec sandbox.RunSpec) string {
 // If such a run is parked already, it waits longer. It ends at the task's midnight at the latest: Park returns when. Park fails while
 // a run is active in the container.
 func (g *Gemini) Park(ctx context.Context, container Container, t Task, d time.Duration) (until time.Time, err error) {
-	spec := runSpec(t, g.Key, g.Offers)
+	spec := runSpec(t, g.Offers)
 	spec.Argv = command(t)
 	until, err = container.ParkRun(ctx, sandbox.Parking{Run: spec, Key: spec.Warm.Key, For: parkedFor(time.Now(), t.Zone, d), Facts: facts})
 	if err != nil {

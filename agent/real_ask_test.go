@@ -75,7 +75,7 @@ default: {say: 'I try it by other means.', call: [{name: run_shell_command, args
 		t.Errorf("%d calls failed, want 2: %+v", failed, events)
 	}
 
-	spec := ApprovedRun("approved-1", *o.Held, r.agent.Key, nil)
+	spec := ApprovedRun("approved-1", *o.Held, nil)
 	for i := range 2 {
 		existed, err := r.container.StartRun(t.Context(), spec)
 		if err != nil || existed != (i > 0) {

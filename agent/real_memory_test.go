@@ -19,7 +19,7 @@ func TestRealRemember(t *testing.T) {
 		echo 'planted: folder' > /workspace/sub/GEMINI.md
 		echo text > /workspace/sub/text`)
 	for _, model := range []string{"gemini-flash-latest", "gemini-3.1-pro-preview"} { // each has its own system instruction
-		r.door.Begin(r.spec.Room, "test", model)
+		r.route.Begin(r.spec.Room, "test", model)
 		r.answer(t, `
 rules:
   - {tool: '^invoke_agent', say: 'fine'}

@@ -10,7 +10,7 @@ import (
 func TestRealOneModel(t *testing.T) {
 	const model = "gemini-3-pro-preview"
 	r := newReal(t)
-	r.door.Begin(r.spec.Room, "test", model)
+	r.route.Begin(r.spec.Room, "test", model)
 	r.answer(t, `
 models: [{name: `+model+`}]
 rules:
@@ -44,7 +44,7 @@ rules:
 func TestRealOverflow(t *testing.T) {
 	const model = "gemini-3.7-flash" // the CLI does not look at the length for an alias, and the API refuses it then
 	r := newReal(t)
-	r.door.Begin(r.spec.Room, "test", model)
+	r.route.Begin(r.spec.Room, "test", model)
 	r.answer(t, `
 rules:
   - {when: 'work', tokens: 1048570, say: 'I begin.', call: [{name: run_shell_command, args: {command: date}}]}

@@ -87,7 +87,7 @@ func (o *origin) find(t *testing.T, r *real, ways []wayOut) {
 		o.Lock()
 		o.asked = nil
 		o.Unlock()
-		spec := ApprovedRun("out-"+way.tool, Held{Command: "HTTP=http://" + address + "\ncd $(mktemp -d)\n" + way.command, Dir: "/workspace"}, r.agent.Key, nil)
+		spec := ApprovedRun("out-"+way.tool, Held{Command: "HTTP=http://" + address + "\ncd $(mktemp -d)\n" + way.command, Dir: "/workspace"}, nil)
 		if _, err := r.container.StartRun(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}

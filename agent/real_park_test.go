@@ -61,7 +61,7 @@ rules:
 		do(Task{Resume: true, Prompt: "[alice]: " + strings.Repeat("long ", size/5) + "end"}, true)
 	}
 	park(Task{Resume: true})
-	r.door.Begin(r.spec.Room, "other", "gemini-3-flash-preview")
+	r.route.Begin(r.spec.Room, "other", "gemini-3-flash-preview")
 	do(Task{Resume: true, Prompt: "with another model", Model: "gemini-3-flash-preview"}, false)
 	park(Task{Resume: true})
 	do(Task{Resume: true, Prompt: "with approvals", Approvals: []string{"git push"}}, false)

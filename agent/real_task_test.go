@@ -80,7 +80,7 @@ func TestRealSettings(t *testing.T) {
 			printf 'GOOGLE_API_KEY=x\nGOOGLE_GENAI_USE_VERTEXAI=true\nGOOGLE_CLOUD_PROJECT=x\nGEMINI_MODEL=y\nGEMINI_API_KEY=z\nNODE_OPTIONS=--nonsense\n' > $f
 		done`)
 	r.answer(t, `default: {say: 'fine'}`)
-	r.door.Begin(r.spec.Room, "test", "gemini-3-flash-preview")
+	r.route.Begin(r.spec.Room, "test", "gemini-3-flash-preview")
 	o, _ := r.do(t, Task{Prompt: "[alice]: hello", Model: "gemini-3-flash-preview"})
 	if o.Ended != Completed || o.Text != "fine" {
 		t.Fatalf("%+v", o)

@@ -31,7 +31,7 @@ func (tr *transcript) record(t *testing.T, r *real) {
 	before := r.last()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if _, err := r.container.StartRun(ctx, runSpec(task, r.agent.Key, Offers{})); err != nil {
+	if _, err := r.container.StartRun(ctx, runSpec(task, Offers{})); err != nil {
 		t.Fatal(err)
 	}
 	if tr.task.StopAfter > 0 {

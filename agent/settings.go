@@ -142,14 +142,17 @@ func files(t Task, o Offers) []sandbox.File {
 	}
 }
 
+// placeholder is the API key in the container. It gives access to nothing.
+const placeholder = "placeholder-key-of-the-room"
+
 // environment is set for the CLI and everything it starts, in addition to the container's. Zone is the room's time zone.
-func environment(key string, zone *time.Location) []string {
+func environment(zone *time.Location) []string {
 	return append(sandbox.Outward(),
 		"HOME="+home,
 		"LANG=C.UTF-8",
 		"TERM=dumb",
 		"NO_COLOR=1",
-		"GEMINI_API_KEY="+key,
+		"GEMINI_API_KEY="+placeholder,
 		"GOOGLE_GEMINI_BASE_URL="+proxy+"/model",
 		// Set but empty, so that no .env file makes the CLI use another service.
 		"GOOGLE_API_KEY=", "GOOGLE_CLOUD_PROJECT=", "GOOGLE_GENAI_USE_VERTEXAI=", "GOOGLE_GENAI_USE_GCA=",
@@ -191,9 +194,9 @@ func (t Task) needed() []byte {
 }
 
 // runSpec returns everything the container needs to start t.
-func runSpec(t Task, key string, o Offers) sandbox.RunSpec {
+func runSpec(t Task, o Offers) sandbox.RunSpec {
 	spec := sandbox.RunSpec{
-		ID: t.Run, Argv: command(t), Env: environment(key, t.Zone), Dir: workDir,
+		ID: t.Run, Argv: command(t), Env: environment(t.Zone), Dir: workDir,
 		Files: files(t, o),
 		// A fast exit leaves it behind, and the next start would wait twelve seconds for it.
 		Remove:  []string{dotGemini + "/projects.json.lock"},

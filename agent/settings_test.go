@@ -12,7 +12,7 @@ import (
 
 func TestCommand(t *testing.T) {
 	nasty := "-x --yolo=false '\"$(id)\n@file /quit"
-	argv := runSpec(Task{Session: "S", Prompt: nasty}, "", Offers{}).Argv
+	argv := runSpec(Task{Session: "S", Prompt: nasty}, Offers{}).Argv
 	for _, want := range []string{"--prompt=" + nasty, "--session-id=S", "--model=" + DefaultModel, "--skip-trust", "--approval-mode=yolo", "--output-format=stream-json"} {
 		if !slices.Contains(argv, want) {
 			t.Errorf("%q lacks %q", argv, want)
@@ -27,7 +27,7 @@ func TestCommand(t *testing.T) {
 // What a run is parked for is everything that it is started with but the prompt, and what only concerns its record.
 func TestWarmKey(t *testing.T) {
 	base := Task{Run: "R", Session: "S", Prompt: "p"}
-	key := func(t Task) string { return runSpec(t, "key", Offers{}).Warm.Key }
+	key := func(t Task) string { return runSpec(t, Offers{}).Warm.Key }
 	for name, c := range map[string]struct {
 		change func(*Task)
 		same   bool
@@ -50,7 +50,7 @@ func TestWarmKey(t *testing.T) {
 			t.Errorf("%s: same %v", name, !c.same)
 		}
 	}
-	if runSpec(base, "key", Offers{}).Warm.Key == runSpec(base, "key", Offers{Search: true}).Warm.Key {
+	if runSpec(base, Offers{}).Warm.Key == runSpec(base, Offers{Search: true}).Warm.Key {
 		t.Error("other tools: the same")
 	}
 }
@@ -60,11 +60,11 @@ func workspaceFile(text string) []sandbox.File {
 }
 
 func TestRunSpec(t *testing.T) {
-	spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p", Watch: []string{"/workspace/status.md"}}, "the placeholder", Offers{})
+	spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p", Watch: []string{"/workspace/status.md"}}, Offers{})
 	if err := spec.Check(); err != nil {
 		t.Error(err)
 	}
-	if !slices.Contains(spec.Env, "GEMINI_API_KEY=the placeholder") || !slices.Contains(spec.Env, "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:3128/model") || !slices.Contains(spec.Env, "TZ=UTC") {
+	if !slices.Contains(spec.Env, "GEMINI_API_KEY="+placeholder) || !slices.Contains(spec.Env, "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:3128/model") || !slices.Contains(spec.Env, "TZ=UTC") {
 		t.Errorf("environment: %q", spec.Env)
 	}
 	seen := map[string]bool{}
@@ -99,7 +99,7 @@ func TestOffers(t *testing.T) {
 		"search":  {Offers{Search: true}, false, false, true},
 		"memory":  {Offers{Memory: list}, true, true, false},
 	} {
-		spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p"}, "k", c.offers)
+		spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p"}, c.offers)
 		var all struct {
 			Tools   struct{ Exclude []string }
 			Servers map[string]struct {

@@ -115,7 +115,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.watch = alert.New(alert.Config{
 		StateDir: cfg.StateDir, Room: cfg.AlertRoom, Owners: cfg.Owners, Account: account, Roster: b.roster, Log: cfg.Log,
 		Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) },
-		Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest,
+		Limited: parts.Route.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest,
 	})
 	b.commands = &command.Deps{
 		Bot: commandBot{b}, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates, Allow: cfg.Allow,
@@ -171,7 +171,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := media.EmptyDir(b.tmp()); err != nil {
 		return err
 	}
-	b.tasks.Budget.Account(b.Gateway, b.Recall)
+	b.tasks.Budget.Account(b.Route, b.Recall)
 	b.Gateway.Attend(sandbox.OfferPath, sandbox.OfferField, b.tasks.Offered)
 	if err := b.clock.Resume(ctx, b.Journal); err != nil {
 		return err

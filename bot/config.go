@@ -5,6 +5,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
@@ -77,6 +78,7 @@ type Parts struct {
 	Transcripts *state.Transcripts
 	Podman      *sandbox.Rooms
 	Gateway     *gateway.Gateway
+	Route       *gemini.Route // to the model
 	Models      *models.Models
 	Agent       task.Agent
 	Recall      *recall.Memory // nil: rooms learn nothing

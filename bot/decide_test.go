@@ -11,12 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/outbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
+
+// testGateway serves no room.
+var testGateway = gateway.New(gateway.Config{})
 
 // deciding is a room of a bot that is not connected and starts no tasks.
 type deciding struct {
@@ -46,7 +50,7 @@ func newDeciding(t *testing.T, policy string) *deciding {
 		t.Fatal(err)
 	}
 	b, err := New(Config{Homeserver: "http://127.0.0.1:1", User: "@bot:here", StateDir: dir, Owners: []string{"@ann:here"}, Debounce: time.Second, Log: zerolog.Nop()},
-		Parts{Journal: journal, Store: store, Transcripts: transcripts, Gateway: gateway.New(gateway.Config{})})
+		Parts{Journal: journal, Store: store, Transcripts: transcripts, Gateway: testGateway, Route: gemini.NewRoute(gemini.RouteConfig{}, testGateway)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,12 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/bottest/oauthserver"
 	"matrix-tui/bot/bottest/person"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/matrix/oauth"
-	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -65,7 +65,7 @@ func TestOAuth(t *testing.T) {
 	must(err)
 	t.Cleanup(func() { _ = store.Close() })
 	b, err := New(Config{Homeserver: server.URL(), User: account.ID(), StateDir: dir, Owners: []string{ann.ID()}, Log: zerolog.Nop()},
-		Parts{Journal: journal, Store: store, Gateway: gateway.New(gateway.Config{})})
+		Parts{Journal: journal, Store: store, Gateway: testGateway, Route: gemini.NewRoute(gemini.RouteConfig{}, testGateway)})
 	must(err)
 	b.ctx, b.work.Context = ctx, ctx
 	t.Cleanup(func() { b.work.Wait(); b.account.Close() })

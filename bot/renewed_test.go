@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
-	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -78,7 +78,7 @@ func TestKeyComesWhileTheSessionIsRenewed(t *testing.T) {
 	must(err)
 	t.Cleanup(func() { _ = store.Close() })
 	b, err := New(Config{Homeserver: url, User: account.ID(), Password: "password", StateDir: dir, Owners: []string{ann.ID()}, Log: zerolog.Nop()},
-		Parts{Journal: journal, Store: store, Gateway: gateway.New(gateway.Config{})})
+		Parts{Journal: journal, Store: store, Gateway: testGateway, Route: gemini.NewRoute(gemini.RouteConfig{}, testGateway)})
 	must(err)
 	b.ctx, b.work.Context = ctx, ctx
 	t.Cleanup(func() { b.work.Wait(); b.account.Close() })

@@ -186,7 +186,7 @@ func (b *Bot) deps() *task.Deps {
 		Budget: &budget.Budget{
 			PerDay: b.TokensPerDay, All: b.TokensPerDayAll, Owners: b.Owners, Journal: b.Parts.Journal, Policy: b.policy, Log: b.log,
 		},
-		Transcripts: b.Transcripts, Agent: b.Agent, Recall: b.Recall, Waits: b.waits, Count: b.count,
+		Transcripts: b.Transcripts, Agent: b.Agent, Route: b.Route, Recall: b.Recall, Waits: b.waits, Count: b.count,
 		Slots: capacity.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers), Clock: taskClock{b},
 	}
 }

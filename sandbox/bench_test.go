@@ -6,8 +6,6 @@ import (
 	"os"
 	"strconv"
 	"testing"
-
-
 )
 
 // benchSpec is a container of the product's image, if that exists.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -31,7 +30,7 @@ func gatewayFor(t testing.TB, r *Rooms, room string) (g *gateway.Gateway, dir st
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g = gateway.New(gateway.Config{Dir: folder, Upstream: &url.URL{}, Log: zerolog.Nop()})
+	g = gateway.New(gateway.Config{Dir: folder, Log: zerolog.Nop()})
 	g.Attend(OfferPath, OfferField, func(room string, conn net.Conn, parked string) { r.Offer(room, conn, parked) })
 	testDoors.all.Store(room, g)
 	t.Cleanup(func() { g.Close(context.Background()) })

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"net"
-	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
@@ -53,7 +52,7 @@ func TestOfferAfterRestart(t *testing.T) {
 	p := NewRooms(testPodman, testPodman.log)
 	t.Cleanup(p.offers.close)
 	said := make(chan time.Time, 10)
-	g = gateway.New(gateway.Config{Dir: filepath.Dir(dir), Upstream: &url.URL{}, Log: zerolog.Nop()})
+	g = gateway.New(gateway.Config{Dir: filepath.Dir(dir), Log: zerolog.Nop()})
 	t.Cleanup(func() { g.Close(context.Background()) })
 	g.Attend(OfferPath, OfferField, func(room string, conn net.Conn, parked string) { said <- p.Offer(room, conn, parked) })
 	if _, err := g.Open(spec.Room); err != nil {

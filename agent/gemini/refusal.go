@@ -1,5 +1,5 @@
 // Package gemini is what the bot knows of the Gemini API: which of its methods rooms may use, what a request costs, and
-// what the API says about models, keys and quota. The gateway has its model route from here.
+// what the API says about models, keys and quota. A room's gateway has the route to the model from here: [Route].
 package gemini
 
 import (

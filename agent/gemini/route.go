@@ -76,8 +76,8 @@ func Query(given url.Values) (string, error) {
 	return query.Encode(), nil
 }
 
-// Headers sets the header of a request that leaves the host from the one that came.
-func Headers(out, given http.Header, key string, body bool) {
+// headers sets the header of a request that leaves the host from the one that came.
+func headers(out, given http.Header, key string, body bool) {
 	if body {
 		out.Set("Content-Type", "application/json")
 	}
@@ -97,9 +97,9 @@ var statusNames = map[int]string{
 	http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusBadGateway: "UNAVAILABLE", http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
 }
 
-// SendError writes an error in the format of Google's APIs. Source:
+// sendError writes an error in the format of Google's APIs. Source:
 // https://google.aip.dev/193
-func SendError(w http.ResponseWriter, code int, message string) {
+func sendError(w http.ResponseWriter, code int, message string) {
 	data, _ := json.Marshal(map[string]any{"error": map[string]any{ // cannot happen: strings and numbers only
 		"code": code, "message": message, "status": statusNames[code],
 	}})

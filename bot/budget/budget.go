@@ -12,10 +12,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent"
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall"
 	"matrix-tui/bot/text"
-	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 )
 
@@ -39,7 +39,7 @@ type Budget struct {
 
 // Account makes the gateway and the memory record what each room uses of models, and refuse more than its tokens per
 // day.
-func (b *Budget) Account(door *gateway.Gateway, memory *recall.Memory) {
+func (b *Budget) Account(route *gemini.Route, memory *recall.Memory) {
 	spend := func(room string, s state.Spending) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // also while the bot stops
 		defer cancel()
@@ -49,7 +49,7 @@ func (b *Budget) Account(door *gateway.Gateway, memory *recall.Memory) {
 		}
 		b.total.add(s.Day, s.Tokens())
 	}
-	door.Account(b.allowed, func(room string, u gateway.Usage) {
+	route.Account(b.allowed, func(room string, u gemini.Usage) {
 		spend(room, state.Spending{
 			Requests: u.Requests, Input: u.InputTokens, Cached: u.CachedTokens, Output: u.OutputTokens,
 		})

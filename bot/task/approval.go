@@ -13,7 +13,6 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
-	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/execution"
 )
@@ -108,7 +107,7 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 	status := sandbox.RunStatus{State: sandbox.RunNone}
 	if rec.Approved.Container == a.container.ID {
 		held := agent.Held{Command: rec.HeldCommand, Dir: rec.HeldDir}
-		_, err := a.container.StartRun(ctx, agent.ApprovedRun(id, held, gateway.Placeholder, t.env.rules().Zone))
+		_, err := a.container.StartRun(ctx, agent.ApprovedRun(id, held, t.env.rules().Zone))
 		if err == nil {
 			crash.At("approved")
 			status, err = a.follow(ctx, id, output)

@@ -215,7 +215,7 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 		env.MayLeave()
 	}
 	if err == nil { // otherwise it may continue
-		out = out.WithPrompt(a.task.rec.Model, env.Gateway.LastPrompt(env.ID)).WithFinish(env.Gateway.LastFinish(env.ID))
+		out = out.WithPrompt(a.task.rec.Model, env.Route.LastPrompt(env.ID)).WithFinish(env.Route.LastFinish(env.ID))
 		env.closeModel(a.task.rec.Key)
 	}
 	return out, err

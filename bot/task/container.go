@@ -46,10 +46,10 @@ func (e *Env) OpenModel(rec state.Task) {
 		c, _ := e.Models.Now(e.Rules().Model)
 		model = c.Name
 	}
-	e.Gateway.Begin(e.ID, rec.Key, model)
+	e.Route.Begin(e.ID, rec.Key, model)
 }
 
-func (e *Env) closeModel(key string) { e.Gateway.End(e.ID, key) }
+func (e *Env) closeModel(key string) { e.Route.End(e.ID, key) }
 
 // status returns the state of the run, and retries while podman's service restarts.
 func (a *attempt) status(ctx context.Context) (sandbox.RunStatus, error) {

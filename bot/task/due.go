@@ -10,7 +10,6 @@ import (
 	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
-	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 )
 
@@ -32,7 +31,7 @@ func (e *Env) Rests(rec state.Task) (until time.Time, rests bool) {
 func (a *attempt) closed() (out agent.Outcome) {
 	env := a.task.env
 	if now, known := env.Models.Now(env.Rules().Model); known {
-		if _, closed := env.Gateway.Closed(now.Name); closed {
+		if _, closed := env.Route.Closed(now.Name); closed {
 			a.task.rec.Model = now.Name
 			out.Ended, out.Detail = agent.Unavailable, "The model takes no requests at the moment."
 		}
@@ -44,9 +43,9 @@ func (a *attempt) closed() (out agent.Outcome) {
 // are free. If the task cannot wait, rest returns false and changes the outcome to what the room is told.
 func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err error) {
 	t, rec, env := w.task, &w.task.rec, w.task.env
-	closure, closed := env.Gateway.Closed(rec.Model)
+	closure, closed := env.Route.Closed(rec.Model)
 	if !closed {
-		closure = gateway.Closure{Until: time.Now().Add(leastRest)}
+		closure = gemini.Closure{Until: time.Now().Add(leastRest)}
 	}
 	wait := time.Until(closure.Until)
 	here := time.Now().In(env.rules().Zone)
@@ -93,7 +92,7 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 }
 
 // dueText says what a task waits for.
-func dueText(c gateway.Closure, now time.Time) string {
+func dueText(c gemini.Closure, now time.Time) string {
 	at := clockText(c.Until, now)
 	switch {
 	case c.Kind == gemini.Overload:
@@ -120,7 +119,7 @@ func clockText(at, now time.Time) string {
 }
 
 // impatient says why a task does not wait for its model.
-func impatient(why string, c gateway.Closure, limit time.Duration, now time.Time) string {
+func impatient(why string, c gemini.Closure, limit time.Duration, now time.Time) string {
 	if limit <= 0 {
 		return why + " Send the task again after " + clockText(c.Until, now) + "."
 	}

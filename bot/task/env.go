@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"matrix-tui/agent"
+	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/budget"
 	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/container"
@@ -59,6 +60,7 @@ type Deps struct {
 	container.Shared
 	Transcripts *state.Transcripts
 	Agent       Agent
+	Route       *gemini.Route // to the model
 	Budget      *budget.Budget
 	Recall      *recall.Memory // what rooms have learned; nil = nothing
 	Waits       *pending.Schedule

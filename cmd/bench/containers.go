@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,7 +23,7 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 		return err
 	}
 	defer podman.Close()
-	doors := gateway.New(gateway.Config{Dir: filepath.Join(s.StateDir(), "gateway"), Upstream: &url.URL{}, Log: zerolog.Nop()})
+	doors := gateway.New(gateway.Config{Dir: filepath.Join(s.StateDir(), "gateway"), Log: zerolog.Nop()})
 	defer func() { err = errors.Join(err, doors.Close(ctx)) }()
 	podman.Place = sandbox.Place{Doors: doors, Inits: filepath.Join(s.StateDir(), "boxinit"), Version: "bench"}
 	m := maker{rooms: sandbox.NewRooms(podman, zerolog.Nop()), doors: doors, image: b.host.Image(), containers: map[string]string{}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/sandbox/gateway"
 )
 
@@ -25,12 +26,13 @@ func (s *scene) openDoor(room, model string) (*door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the model's address: %w", err)
 	}
-	g := gateway.New(gateway.Config{Dir: filepath.Join(s.Dir(), "door"), Upstream: upstream, Key: key, Log: zerolog.Nop()})
+	g := gateway.New(gateway.Config{Dir: filepath.Join(s.Dir(), "door"), Log: zerolog.Nop()})
+	route := gemini.NewRoute(gemini.RouteConfig{Base: upstream, Key: key, Log: zerolog.Nop()}, g)
 	dir, err := g.Open(room)
 	if err != nil {
 		return nil, err
 	}
-	g.Begin(room, "bench", model)
+	route.Begin(room, "bench", model)
 	return &door{g, filepath.Join(dir, "sock"), filepath.Join(s.StateDir(), "gateway", filepath.Base(dir), "sock")}, nil
 }
 

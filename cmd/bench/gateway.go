@@ -18,6 +18,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent/gemini"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 )
@@ -72,13 +73,14 @@ func measureGateway(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the model's address: %w", err)
 	}
-	g := gateway.New(gateway.Config{Dir: filepath.Join(s.StateDir(), "gateway"), Upstream: upstream, Key: key, Log: zerolog.Nop()})
+	g := gateway.New(gateway.Config{Dir: filepath.Join(s.StateDir(), "gateway"), Log: zerolog.Nop()})
+	route := gemini.NewRoute(gemini.RouteConfig{Base: upstream, Key: key, Log: zerolog.Nop()}, g)
 	defer func() { err = errors.Join(err, g.Close(ctx)) }()
 	dir, err := g.Open(room)
 	if err != nil {
 		return err
 	}
-	g.Begin(room, "bench", "gemini-3.1-pro-preview")
+	route.Begin(room, "bench", "gemini-3.1-pro-preview")
 	podman, err := sandbox.Connect(ctx, "unix://"+s.Socket(), zerolog.Nop())
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 
 // A connection that is offered is given away with its room, and closed with the room's service.
 func TestAttend(t *testing.T) {
-	g := New(Config{Dir: t.TempDir(), Upstream: &url.URL{}, Log: zerolog.Nop()})
+	g := New(Config{Dir: t.TempDir(), Log: zerolog.Nop()})
 	type offer struct {
 		room  string
 		conn  net.Conn

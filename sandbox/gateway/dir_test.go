@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,7 +14,7 @@ import (
 func TestDirOfAnotherRoom(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "g")
 	open := func() *Gateway {
-		g := New(Config{Dir: dir, Upstream: &url.URL{}, Log: zerolog.Nop()})
+		g := New(Config{Dir: dir, Log: zerolog.Nop()})
 		t.Cleanup(func() { _ = g.Close(context.Background()) })
 		return g
 	}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -28,14 +27,9 @@ type door struct {
 	plain *relay // for plain HTTP; connections are never shared between rooms
 	held  share  // of requests of plain HTTP
 	proxy *httputil.ReverseProxy
-	meter *meter
 	log   zerolog.Logger
 
-	bodies *semaphore.Weighted // bytes of requests to the model that are in memory
-	own    *semaphore.Weighted // the part of them that other rooms cannot take
-	asks   *semaphore.Weighted // requests to the model
-	open   atomic.Int64        // tokens of those that are not answered yet, estimated
-	turn   *semaphore.Weighted // of requests to mounted services
+	turn *semaphore.Weighted // of requests to mounted services
 
 	ended chan error // of Serve
 
@@ -45,12 +39,12 @@ type door struct {
 	mu      sync.Mutex
 	closing bool
 	active  int           // number of handlers
-	asking  int           // how many of them serve the model or a mounted service
+	asking  int           // how many of them serve a route or a mounted service
 	quiet   chan struct{} // closed and replaced whenever a handler returns
 }
 
-func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
-	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), own: semaphore.NewWeighted(ownBodies), asks: semaphore.NewWeighted(maxAsks), turn: semaphore.NewWeighted(1), ended: make(chan error, 1), quiet: make(chan struct{})}
+func (g *Gateway) serve(room string, ln *net.UnixListener) *door {
+	d := &door{g: g, room: room, turn: semaphore.NewWeighted(1), ended: make(chan error, 1), quiet: make(chan struct{})}
 	d.log = g.cfg.Log.With().Str("room", room).Logger()
 	d.plain = g.plainRelay()
 	d.proxy = plainProxy(d.plain)
@@ -78,8 +72,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kind, handle = "connect", d.connect
 	case r.URL.IsAbs():
 		kind, handle = "http", d.forward
-	case len(r.URL.Path) > len(modelPrefix) && r.URL.Path[:len(modelPrefix)] == modelPrefix:
-		kind, handle, asks = "model", d.ask, true
+	case d.route(r.URL.Path) != nil:
+		kind, handle, asks = "route", d.route(r.URL.Path).ServeHTTP, true
 	case d.g.offered != nil && r.URL.Path == d.g.attendPath:
 		kind, handle = "attend", d.attend
 	case d.g.services[r.URL.Path] != nil:
@@ -151,7 +145,7 @@ func (d *door) wait(ctx context.Context, idle func() bool) {
 	}
 }
 
-// close accepts nothing new, lets answers of the model and of mounted services finish
+// close accepts nothing new, lets answers of routes and of mounted services finish
 // until ctx ends, cuts the rest, and waits.
 func (d *door) close(ctx context.Context) error {
 	err := d.ln.Close()

@@ -3,9 +3,12 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"io"
+	stdlog "log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/netip"
 	"net/url"
 	"os"
@@ -56,14 +59,13 @@ func open(t testing.TB, upstream string, change func(*Config)) *opened {
 		t.Fatal(err)
 	}
 	o := &opened{log: new(logs)}
-	cfg := Config{Dir: t.TempDir(), Upstream: u, Key: testKey, Log: zerolog.New(o.log)}
+	cfg := Config{Dir: t.TempDir(), Log: zerolog.New(o.log)}
 	if change != nil {
 		change(&cfg)
 	}
 	o.Gateway = New(cfg)
 	t.Cleanup(func() { o.Close(ended()) })
-	o.Begin(testRoom, "run", "gemini-3.1-pro-preview")
-	o.Begin(testRoom, "other", "m")
+	o.begin(u)
 	if o.path, err = o.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +75,42 @@ func open(t testing.TB, upstream string, change func(*Config)) *opened {
 	return o
 }
 
+// begin lets the room use what is mounted, and a model at an address, which answers as it likes.
+func (o *opened) begin(model *url.URL) {
+	proxy := httputil.NewSingleHostReverseProxy(model)
+	proxy.FlushInterval, proxy.ErrorLog = -1, stdlog.New(io.Discard, "", 0)
+	o.Route("/model/", func(string) http.Handler { return http.StripPrefix("/model", proxy) })
+	o.Gateway.Begin(testRoom, "run")
+}
+
+func (o *opened) do(t testing.TB, method, path, body string, header map[string]string) (*http.Response, string) {
+	t.Helper()
+	req := must(http.NewRequest(method, "http://sandbox"+path, strings.NewReader(body)))
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	resp, err := o.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return resp, string(data) + "<cut>"
+	}
+	return resp, string(data)
+}
+
+// stream is a request to the scripted model.
+const stream = "/model/v1beta/models/gemini-3.1-pro-preview:streamGenerateContent?alt=sse"
+
+func ask(text string) string {
+	return `{"contents":[{"role":"user","parts":[{"text":"` + text + `"}]}]}`
+}
+
 func (o *opened) connect() (net.Conn, error) { return net.Dial("unix", filepath.Join(o.path, "sock")) }
 
-// script is a scripted model that accepts only testKey.
+// script is a scripted model.
 func script(t testing.TB, rules string) string {
 	t.Helper()
 	s, err := agenttest.Load([]byte(rules))
@@ -83,7 +118,6 @@ func script(t testing.TB, rules string) string {
 		t.Fatal(err)
 	}
 	model := agenttest.New(s, zerolog.Nop())
-	model.RequireKey(testKey)
 	hs := httptest.NewServer(model)
 	t.Cleanup(hs.Close)
 	t.Cleanup(model.Close)
@@ -232,7 +266,7 @@ func TestSocketsArePrivate(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g := New(Config{Dir: dir, Upstream: &url.URL{}, Log: zerolog.Nop()})
+	g := New(Config{Dir: dir, Log: zerolog.Nop()})
 	t.Cleanup(func() { _ = g.Close(context.Background()) })
 	if _, err := g.Open(testRoom); err != nil {
 		t.Fatal(err)

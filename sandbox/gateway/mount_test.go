@@ -69,7 +69,6 @@ func TestMount(t *testing.T) {
 
 	// Without a run, the service does not exist.
 	o.End(testRoom, "run")
-	o.End(testRoom, "other")
 	if resp, body := o.do(t, "POST", "/echo", "x", nil); resp.StatusCode != 403 || !strings.Contains(body, "no task is running") {
 		t.Errorf("without a run: %d %s", resp.StatusCode, body)
 	}

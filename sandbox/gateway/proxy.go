@@ -140,3 +140,8 @@ func proxyError(w http.ResponseWriter, err error) {
 		sendError(w, http.StatusBadGateway, "cannot reach the host")
 	}
 }
+
+// sendError answers with an error in our own words.
+func sendError(w http.ResponseWriter, code int, message string) {
+	http.Error(w, "gateway: "+message, code)
+}

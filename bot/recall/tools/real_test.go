@@ -14,6 +14,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/agent/agenttest"
+	"matrix-tui/agent/gemini"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/sandbox/sandboxtest"
@@ -42,13 +43,14 @@ rules:
 	r.learn(t, spec.Room, 1, "remember that the harbour's code word is pelican", "Noted.")
 
 	var requests atomic.Int64
-	door := gateway.New(gateway.Config{Dir: sandboxtest.GatewayDir(t), Upstream: upstream, Key: "k", Log: zerolog.Nop()})
+	door := gateway.New(gateway.Config{Dir: sandboxtest.GatewayDir(t), Log: zerolog.Nop()})
+	route := gemini.NewRoute(gemini.RouteConfig{Base: upstream, Key: "k", Log: zerolog.Nop()}, door)
 	serve := Handler(r.memory, zerolog.Nop())
 	door.Mount(agent.MemoryPath, func(room string) http.Handler {
 		requests.Add(1)
 		return serve(room)
 	})
-	door.Begin(spec.Room, "run", agent.DefaultModel)
+	route.Begin(spec.Room, "run", agent.DefaultModel)
 	if _, err = door.Open(spec.Room); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &agent.Gemini{Key: gateway.Placeholder, Offers: agent.Offers{Memory: list}, Log: zerolog.Nop()}
+	g := &agent.Gemini{Offers: agent.Offers{Memory: list}, Log: zerolog.Nop()}
 	out, err := g.Run(t.Context(), container, agent.Task{Run: rand.Text(), Session: uuid.NewString(), Prompt: "go", Approvals: []string{"git push"}}, nil)
 	if err != nil || out.Ended != agent.Completed || out.Text != "found" || out.Tools["memory_search"] != 1 || len(out.Calls) != 0 {
 		t.Errorf("%+v, %v", out, err)

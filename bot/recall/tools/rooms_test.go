@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,7 +38,7 @@ func open(t testing.TB) *rooms {
 	}
 	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
 	r := &rooms{dir: dir, memory: recall.New(dir, store, journal, zerolog.Nop(), "the-bots-own-key"), dirs: map[string]string{}}
-	r.door = gateway.New(gateway.Config{Dir: t.TempDir(), Upstream: &url.URL{}, Log: zerolog.Nop()})
+	r.door = gateway.New(gateway.Config{Dir: t.TempDir(), Log: zerolog.Nop()})
 	r.door.Mount("/memory", Handler(r.memory, zerolog.Nop()))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -49,7 +48,7 @@ func open(t testing.TB) *rooms {
 		}
 	})
 	for _, room := range []string{den, shed} {
-		r.door.Begin(room, "run", "m")
+		r.door.Begin(room, "run")
 		if r.dirs[room], err = r.door.Open(room); err != nil {
 			t.Fatal(err)
 		}

@@ -103,12 +103,14 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 	if on.rehearsal != nil {
 		sockets = filepath.Join(dir, "tmp", "g") // no container may find it
 	}
-	gate := gateway.New(gateway.Config{Dir: sockets, Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, ProxyNames: bool(cfg.ProxyNames), Log: log})
+	gate := gateway.New(gateway.Config{Dir: sockets, Ports: cfg.OutPorts, Deny: cfg.Deny, ProxyNames: bool(cfg.ProxyNames), Log: log})
+	route := gemini.NewRoute(gemini.RouteConfig{Base: upstream, Key: cfg.GeminiKey.Reveal(), Tools: cfg.ModelTools, Log: log}, gate)
 	parts, closeParts, err := openParts(ctx, cfg, gate, log)
 	if err != nil {
 		return err
 	}
 	defer cli.Closing(&err, closeParts)
+	defer route.Close()
 	defer cli.Closing(&err, func() error { return cli.WithGrace(ctx, gate.Close) })
 	parts.Models = models.Open(dir, &gemini.Client{Base: upstream, Key: cfg.GeminiKey.Reveal()}, log)
 	offers := agent.Offers{Search: slices.Contains(cfg.ModelTools, "google_search")}
@@ -118,7 +120,7 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 		}
 		gate.Mount(agent.MemoryPath, tools.Handler(parts.Recall, log))
 	}
-	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Offers: offers, Log: log}
+	parts.Gateway, parts.Route, parts.Agent = gate, route, &agent.Gemini{Offers: offers, Log: log}
 	if on.releases != nil {
 		parts.Updates = on.releases
 	}

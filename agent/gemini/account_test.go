@@ -1,4 +1,4 @@
-package gateway
+package gemini
 
 import (
 	"context"
@@ -58,14 +58,12 @@ rules:
 	if n := o.LastPrompt(testRoom) + o.LastPrompt("!other"); n != 0 {
 		t.Errorf("before its first answer, a run has %d tokens", n)
 	}
-	if err := o.Close(ended()); err != nil {
-		t.Error(err)
-	}
-	var sum Usage
+	o.close(t)
+	var all Usage
 	for _, u := range used {
-		sum = Usage{sum.Requests + u.Requests, sum.InputTokens + u.InputTokens, sum.CachedTokens + u.CachedTokens, sum.OutputTokens + u.OutputTokens}
+		all = sum(all, u)
 	}
-	if diff := cmp.Diff(Usage{Requests: 4, InputTokens: 500 + int64(len(cut)/4), OutputTokens: 2}, sum); diff != "" {
+	if diff := cmp.Diff(Usage{Requests: 4, InputTokens: 500 + int64(len(cut)/4), OutputTokens: 2}, all); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -96,9 +94,7 @@ func TestAccountHungUp(t *testing.T) {
 	if resp, _ := o.do(t, "POST", stream, body, nil); resp.StatusCode != 503 {
 		t.Errorf("answered with %d", resp.StatusCode)
 	}
-	if err := o.Close(ended()); err != nil {
-		t.Error(err)
-	}
+	o.close(t)
 	close(used)
 	var all []Usage
 	for u := range used {

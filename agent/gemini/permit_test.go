@@ -1,4 +1,4 @@
-package gateway
+package gemini
 
 import (
 	"net/http"
@@ -30,7 +30,7 @@ func TestPermit(t *testing.T) {
 	}
 	expect("no run", "POST", model("a"), 403, "no task is running")
 	expect("no run, list", "GET", "/model/v1beta/models", 403, "no task is running")
-	if u := o.Usage(testRoom); u.Requests != 0 {
+	if u := o.usage(testRoom); u.Requests != 0 {
 		t.Errorf("usage %+v", u)
 	}
 	o.Begin(testRoom, "r1", "models/a")
@@ -57,7 +57,7 @@ func TestBilledTools(t *testing.T) {
 	var reached atomic.Int64
 	up := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	defer up.Close()
-	o := open(t, up.URL, func(c *Config) { c.Tools = []string{"url_context"} })
+	o := open(t, up.URL, func(c *RouteConfig) { c.Tools = []string{"url_context"} })
 	for _, c := range []struct {
 		body, refused string // refused is a part of the answer; "" if the request passes
 	}{

@@ -1,4 +1,4 @@
-package gateway
+package gemini
 
 import (
 	"bufio"
@@ -76,7 +76,7 @@ rules:
 	if _, err := r.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Shut(testRoom); err != nil {
+	if err := o.gateway.Shut(testRoom); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(r); err != nil {
@@ -87,7 +87,7 @@ rules:
 // A model that is silent is abandoned, with an error that the CLI retries.
 func TestModelSilence(t *testing.T) {
 	leaks(t)
-	o := open(t, script(t, `rules: [{when: never, hang: 10m}, {chunks: 2, chunk_delay: 10m, say: 'one two'}]`), func(c *Config) { c.idle = 100 * time.Millisecond })
+	o := open(t, script(t, `rules: [{when: never, hang: 10m}, {chunks: 2, chunk_delay: 10m, say: 'one two'}]`), func(c *RouteConfig) { c.idle = 100 * time.Millisecond })
 	if resp, body := o.do(t, "POST", stream, ask("never"), nil); resp.StatusCode != 504 || !strings.Contains(body, "DEADLINE_EXCEEDED") {
 		t.Errorf("%v %s", resp, body)
 	}

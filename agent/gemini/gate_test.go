@@ -1,4 +1,4 @@
-package gateway
+package gemini
 
 import (
 	"net/http"
@@ -7,28 +7,26 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"matrix-tui/agent/gemini"
 )
 
 func TestGateAfter(t *testing.T) {
 	start := time.Date(2026, 11, 26, 14, 0, 0, 0, time.UTC)
-	quota := func(retry time.Duration) *gemini.Refusal {
-		return &gemini.Refusal{Kind: gemini.Quota, Status: 429, Retry: retry}
+	quota := func(retry time.Duration) *Refusal {
+		return &Refusal{Kind: Quota, Status: 429, Retry: retry}
 	}
-	day := &gemini.Refusal{Kind: gemini.Quota, Status: 429, PerDay: true}
-	overload := &gemini.Refusal{Kind: gemini.Overload, Status: 503}
+	day := &Refusal{Kind: Quota, Status: 429, PerDay: true}
+	overload := &Refusal{Kind: Overload, Status: 503}
 	for name, c := range map[string]struct {
-		answers []*gemini.Refusal // each comes when the gate opens
-		want    []time.Duration   // how long the gate is closed then
-		named   bool              // the last time
+		answers []*Refusal      // each comes when the gate opens
+		want    []time.Duration // how long the gate is closed then
+		named   bool            // the last time
 	}{
-		"a time":               {[]*gemini.Refusal{quota(41 * time.Second)}, []time.Duration{42 * time.Second}, true},
-		"a short time":         {[]*gemini.Refusal{quota(time.Second), quota(time.Second), quota(time.Second)}, []time.Duration{0, 0, 2 * time.Second}, true},
-		"no time":              {[]*gemini.Refusal{quota(0), quota(0), quota(0), quota(0), quota(0)}, []time.Duration{0, 0, 15 * time.Second, 30 * time.Second, time.Minute}, false},
-		"no time, but a day":   {[]*gemini.Refusal{day, day}, []time.Duration{15 * time.Second, 30 * time.Second}, false},
-		"overload":             {[]*gemini.Refusal{overload, overload, overload, overload}, []time.Duration{0, 0, 15 * time.Second, 30 * time.Second}, false},
-		"a time that is wrong": {[]*gemini.Refusal{quota(9 * time.Second), quota(9 * time.Second), quota(time.Hour)}, []time.Duration{10 * time.Second, 30 * time.Second, time.Hour + time.Second}, true},
+		"a time":               {[]*Refusal{quota(41 * time.Second)}, []time.Duration{42 * time.Second}, true},
+		"a short time":         {[]*Refusal{quota(time.Second), quota(time.Second), quota(time.Second)}, []time.Duration{0, 0, 2 * time.Second}, true},
+		"no time":              {[]*Refusal{quota(0), quota(0), quota(0), quota(0), quota(0)}, []time.Duration{0, 0, 15 * time.Second, 30 * time.Second, time.Minute}, false},
+		"no time, but a day":   {[]*Refusal{day, day}, []time.Duration{15 * time.Second, 30 * time.Second}, false},
+		"overload":             {[]*Refusal{overload, overload, overload, overload}, []time.Duration{0, 0, 15 * time.Second, 30 * time.Second}, false},
+		"a time that is wrong": {[]*Refusal{quota(9 * time.Second), quota(9 * time.Second), quota(time.Hour)}, []time.Duration{10 * time.Second, 30 * time.Second, time.Hour + time.Second}, true},
 	} {
 		now, g := start, gate{}
 		for i, r := range c.answers {
@@ -70,7 +68,7 @@ func TestGate(t *testing.T) {
 		}
 	}))
 	defer up.Close()
-	o := open(t, up.URL, func(c *Config) {
+	o := open(t, up.URL, func(c *RouteConfig) {
 		c.now = func() time.Time {
 			mu.Lock()
 			defer mu.Unlock()
@@ -90,7 +88,7 @@ func TestGate(t *testing.T) {
 	closed := func(want bool) {
 		t.Helper()
 		c, is := o.Closed("models/gemini-3.1-pro-preview")
-		if is != want || is && (c.Kind != gemini.Quota || !c.Named) {
+		if is != want || is && (c.Kind != Quota || !c.Named) {
 			t.Errorf("closed: %v, %+v", is, c)
 		}
 	}

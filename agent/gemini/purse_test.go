@@ -1,4 +1,4 @@
-package gateway
+package gemini
 
 import (
 	"context"
@@ -92,9 +92,7 @@ func TestRequestsAtOnce(t *testing.T) {
 	<-arrived // the third one is refused until these are answered, and then because of what they cost
 	close(answer)
 	all.Wait()
-	if err := o.Close(ended()); err != nil {
-		t.Error(err)
-	}
+	o.close(t)
 	if n := 2 + len(arrived); n > maxAsks || int(refused.Load()) != 50-n || most.Load() > maxAsks*size {
 		t.Errorf("%d requests arrived, %d were refused, %d tokens of a room were open", n, refused.Load(), most.Load())
 	}

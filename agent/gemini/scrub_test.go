@@ -1,4 +1,4 @@
-package gateway
+package gemini
 
 import (
 	"bytes"
@@ -60,7 +60,7 @@ func FuzzScrub(f *testing.F) {
 		if len(got) != len(s) {
 			t.Errorf("%d bytes became %d", len(s), len(got))
 		}
-		if len(key) >= minKey && !strings.Contains(key, "*") && strings.Contains(got, key) {
+		if len(key) >= minScrubbed && !strings.Contains(key, "*") && strings.Contains(got, key) {
 			t.Errorf("the key is in %q", got)
 		}
 	})

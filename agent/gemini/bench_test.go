@@ -1,4 +1,4 @@
-package gateway
+package gemini
 
 import (
 	"io"

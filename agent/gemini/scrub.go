@@ -1,13 +1,13 @@
-package gateway
+package gemini
 
 import (
 	"bytes"
 	"strings"
 )
 
-// minKey is the minimum length of a key for it to be searched in answers. A shorter one, which occurs only in tests,
+// minScrubbed is the minimum length of a key for it to be searched in answers. A shorter one, which occurs only in tests,
 // would match ordinary words.
-const minKey = 16
+const minScrubbed = 16
 
 // scrubber replaces a key in a stream with asterisks, even if the key is split between
 // pieces. The length does not change.
@@ -18,7 +18,7 @@ type scrubber struct {
 
 // next takes a piece and returns what can be passed on; the slice is valid until the next call.
 func (s *scrubber) next(p []byte) []byte {
-	if len(s.key) < minKey {
+	if len(s.key) < minScrubbed {
 		return p
 	}
 	all := append(s.held, p...)
@@ -52,7 +52,7 @@ func (s *scrubber) rest() []byte {
 }
 
 func (s *scrubber) text(v string) string {
-	if len(s.key) < minKey {
+	if len(s.key) < minScrubbed {
 		return v
 	}
 	return strings.ReplaceAll(v, string(s.key), strings.Repeat("*", len(s.key)))

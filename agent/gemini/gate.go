@@ -1,4 +1,4 @@
-package gateway
+package gemini
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"matrix-tui/agent/gemini"
 )
 
 const (
@@ -28,9 +26,9 @@ const (
 
 // Closure says until when nothing is sent to a model, and why: its server accepts no requests.
 type Closure struct {
-	Kind   gemini.Kind // Quota or Overload
-	PerDay bool        // the quota is one per day
-	Named  bool        // the model's server has named the time; otherwise it is only worth a try then
+	Kind   Kind // Quota or Overload
+	PerDay bool // the quota is one per day
+	Named  bool // the model's server has named the time; otherwise it is only worth a try then
 	Until  time.Time
 }
 
@@ -56,7 +54,7 @@ type gate struct {
 }
 
 // after returns the gate after another refusal.
-func (g gate) after(r *gemini.Refusal, now time.Time) gate {
+func (g gate) after(r *Refusal, now time.Time) gate {
 	if now.Before(g.Until) {
 		return g // the request was sent before the gate was closed
 	}
@@ -77,8 +75,8 @@ func (g gate) after(r *gemini.Refusal, now time.Time) gate {
 }
 
 // busy reports whether a refusal is about the present load or quota, and may be over soon.
-func busy(r *gemini.Refusal) bool {
-	return r.Kind == gemini.Quota && !r.None || r.Kind == gemini.Overload && r.Status >= http.StatusServiceUnavailable
+func busy(r *Refusal) bool {
+	return r.Kind == Quota && !r.None || r.Kind == Overload && r.Status >= http.StatusServiceUnavailable
 }
 
 // enter waits until a request may be sent to a model; first says that others wait for its answer. The error is a *Closure
@@ -112,7 +110,7 @@ func (g *gates) enter(ctx context.Context, model string) (first bool, err error)
 
 // leave notes the answer to a request that enter has let in: its status, 0 for none, and what is refused. It returns the
 // closure if that closes the model.
-func (g *gates) leave(model string, first bool, status int, r *gemini.Refusal) (c Closure, closed bool) {
+func (g *gates) leave(model string, first bool, status int, r *Refusal) (c Closure, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.models[model]
@@ -136,13 +134,13 @@ func (g *gates) leave(model string, first bool, status int, r *gemini.Refusal) (
 
 // verdict notes the model's answer in its gate. It returns the closure if the answer closes it: the agent learns that, and
 // not the answer, so that it makes no more attempts.
-func (d *door) verdict(model string, first bool, resp *http.Response, watch *watch) (c Closure, closed bool) {
-	var refusal *gemini.Refusal
+func (d *room) verdict(model string, first bool, resp *http.Response) (c Closure, closed bool) {
+	var refusal *Refusal
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError {
 		said, rest := new(bytes.Buffer), resp.Body
-		_, err := io.CopyN(said, watch.body(rest), maxRefusal)
+		_, err := io.CopyN(said, rest, maxRefusal)
 		if err == nil || errors.Is(err, io.EOF) {
-			refusal = gemini.Parse(resp.StatusCode, resp.Header, said.Bytes())
+			refusal = Parse(resp.StatusCode, resp.Header, said.Bytes())
 		}
 		resp.Body = struct {
 			io.Reader
@@ -152,15 +150,15 @@ func (d *door) verdict(model string, first bool, resp *http.Response, watch *wat
 	if model == "" {
 		return c, false
 	}
-	return d.g.gates.leave(model, first, resp.StatusCode, refusal)
+	return d.gates.leave(model, first, resp.StatusCode, refusal)
 }
 
 // Closed returns until when nothing is sent to a model, if that is so.
-func (g *Gateway) Closed(model string) (c Closure, closed bool) {
-	g.gates.mu.Lock()
-	defer g.gates.mu.Unlock()
-	at := g.gates.models[strings.TrimPrefix(model, "models/")]
-	if at == nil || !g.gates.now().Before(at.Until) {
+func (r *Route) Closed(model string) (c Closure, closed bool) {
+	r.gates.mu.Lock()
+	defer r.gates.mu.Unlock()
+	at := r.gates.models[strings.TrimPrefix(model, "models/")]
+	if at == nil || !r.gates.now().Before(at.Until) {
 		return Closure{}, false
 	}
 	return at.Closure, true
@@ -168,12 +166,12 @@ func (g *Gateway) Closed(model string) (c Closure, closed bool) {
 
 // Limited is the number of consecutive requests to one model, over all rooms, that its server has refused because of a
 // quota, and how long nothing is sent because of it.
-func (g *Gateway) Limited() (n int, wait time.Duration) {
-	g.gates.mu.Lock()
-	defer g.gates.mu.Unlock()
-	for _, at := range g.gates.models {
-		if at.Kind == gemini.Quota {
-			n, wait = max(n, at.refused), max(wait, at.Until.Sub(g.gates.now()))
+func (r *Route) Limited() (n int, wait time.Duration) {
+	r.gates.mu.Lock()
+	defer r.gates.mu.Unlock()
+	for _, at := range r.gates.models {
+		if at.Kind == Quota {
+			n, wait = max(n, at.refused), max(wait, at.Until.Sub(r.gates.now()))
 		}
 	}
 	return n, wait
