@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 )
 
 // lastKept is how many bytes are kept of the end of an output that exceeds its bound.
@@ -74,36 +73,4 @@ func (o *output) finish() error {
 	_, err := o.file.Write(append([]byte(mark), o.last...))
 	o.last = nil
 	return err
-}
-
-// rotating keeps the end of a stream in two files of at most size bytes each.
-type rotating struct {
-	dir  *os.Root
-	name string
-	size int64
-	file *os.File
-	used int64
-}
-
-func newRotating(dir *os.Root, name string, size int64) (*rotating, error) {
-	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &rotating{dir: dir, name: name, size: size, file: f}, nil
-}
-
-// Write always accepts all of b.
-func (r *rotating) Write(b []byte) (int, error) {
-	if r.used > 0 && r.used+int64(len(b)) > r.size && r.dir.Rename(r.name, r.name+".1") == nil {
-		if f, err := r.dir.OpenFile(r.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
-			r.file.Close()
-			r.file, r.used = f, 0
-		}
-	}
-	if r.used < 2*r.size {
-		n, _ := r.file.Write(b)
-		r.used += int64(n)
-	}
-	return len(b), nil
 }

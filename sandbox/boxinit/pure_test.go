@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -141,28 +140,6 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
 
-func TestRotating(t *testing.T) {
-	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	path := filepath.Join(dir, "err")
-	r, err := newRotating(root, "err", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 1000 {
-		fmt.Fprintf(r, "line %04d\n", i)
-	}
-	newer, _ := os.ReadFile(path)
-	older, _ := os.ReadFile(path + ".1")
-	if len(newer) > 100 || len(older) > 100 || !strings.HasSuffix(string(older)+string(newer), "line 0998\nline 0999\n") {
-		t.Errorf("%q, %q", older, newer)
-	}
-}
-
 func TestValidTail(t *testing.T) {
 	for _, c := range []struct {
 		in   string
@@ -193,39 +170,6 @@ func FuzzValidTail(f *testing.F) {
 			t.Errorf("%q, %d: %q", in, n, got)
 		}
 	})
-}
-
-func TestEnvironment(t *testing.T) {
-	got := environment(
-		[]string{"PATH=/bin", "HOME=/home/x", "A=1"},
-		[]string{"A=2", "B=x=y", "no equals sign", "C=a\x00b", RunVariable + "=forged"}, "r")
-	want := []string{"HOME=/home/x", "PATH=/bin", "A=2", "B=x=y", RunVariable + "=r"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if got := environment(nil, nil, "r"); got[0] != "HOME=/root" {
-		t.Errorf("%v", got)
-	}
-}
-
-func TestLookPath(t *testing.T) {
-	dir := t.TempDir()
-	os.Mkdir(filepath.Join(dir, "bin"), 0o755)
-	os.WriteFile(filepath.Join(dir, "bin", "tool"), nil, 0o755)
-	os.WriteFile(filepath.Join(dir, "bin", "text"), nil, 0o644)
-	os.Mkdir(filepath.Join(dir, "bin", "folder"), 0o755)
-	env := []string{"PATH=/no/such:bin"}
-	if got, err := lookPath("tool", dir, env); err != nil || got != filepath.Join(dir, "bin/tool") {
-		t.Errorf("%s, %v", got, err)
-	}
-	for _, bad := range []string{"text", "folder", "none"} {
-		if got, err := lookPath(bad, dir, env); err == nil {
-			t.Errorf("%s: %s", bad, got)
-		}
-	}
-	if got, err := lookPath("./x", dir, nil); err != nil || got != "./x" {
-		t.Errorf("%s, %v", got, err)
-	}
 }
 
 func TestParseOOM(t *testing.T) {

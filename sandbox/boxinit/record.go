@@ -16,7 +16,7 @@ import (
 //	begin.json       written before the command is executed; without it there is no run
 //	supervisor.json  who supervises
 //	out              stdout, bounded
-//	err, err.1       the end of stderr, bounded
+//	err              stderr, bounded
 //	end.json         how the command ended
 //	parked.json      only while the run is parked, and named by an ID that no run may have
 //	input            what a run that was parked is to read, until it has got it
@@ -97,9 +97,8 @@ func (s store) status(id string) (RunStatus, error) {
 
 // stderr returns the end of the run's stderr.
 func (s store) stderr(id string) string {
-	older, _ := tailOf(s.file(id, "err.1"), stderrShown)
-	newer, _ := tailOf(s.file(id, "err"), stderrShown)
-	return validTail(append(older, newer...), stderrShown)
+	end, _ := tailOf(s.file(id, "err"), stderrShown)
+	return validTail(end, stderrShown)
 }
 
 // remove deletes the record of a run that has ended. Without the record, what the run has left could not be found.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stderrKept is how many bytes of stderr are kept in each of two files.
+// stderrKept is how many bytes are kept of the beginning of stderr; of the rest, the end is kept.
 const stderrKept = 64 << 10
 
 // supervise is the process that owns one run. It is a subreaper, so everything the run starts stays its descendant,
@@ -70,9 +70,10 @@ type supervised struct {
 	record supervisorRecord
 	main   int      // PID of the command
 	stdin  *os.File // the command's; nil if it has none
-	pump   *pump
-	out    *output
-	file   *os.File
+	// The command's streams, and the files in which they are kept.
+	stdout, stderr         *pump
+	out, errs              *output
+	outputFile, errorsFile *os.File
 }
 
 // begin executes the command.
@@ -95,17 +96,17 @@ func begin(s store, order Parking) (*supervised, error) {
 	if err := writeIn(dir, "supervisor.json", r.record); err != nil {
 		return nil, err
 	}
-	r.file, err = dir.OpenFile("out", os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
+	if r.outputFile, err = dir.OpenFile("out", os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return nil, err
 	}
-	r.out = newOutput(r.file, spec.MaxOutput)
-	errs, err := newRotating(dir, "err", stderrKept)
-	if err != nil {
+	if r.errorsFile, err = dir.OpenFile("err", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return nil, err
 	}
-	r.pump, err = newPump(r.out, errs)
-	if err != nil {
+	r.out, r.errs = newOutput(r.outputFile, spec.MaxOutput), newOutput(r.errorsFile, stderrKept)
+	if r.stdout, err = newPump(r.out); err != nil {
+		return nil, err
+	}
+	if r.stderr, err = newPump(r.errs); err != nil {
 		return nil, err
 	}
 	stdin, err := os.Open(os.DevNull)
@@ -116,9 +117,10 @@ func begin(s store, order Parking) (*supervised, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.main, err = execute(spec, stdin, r.pump.outIn, r.pump.errIn)
+	r.main, err = execute(spec, stdin, r.stdout.in, r.stderr.in)
 	stdin.Close()
-	r.pump.closeInputs()
+	r.stdout.in.Close()
+	r.stderr.in.Close()
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +133,8 @@ func begin(s store, order Parking) (*supervised, error) {
 			return nil, err
 		}
 	}
-	go r.pump.run()
+	go r.stdout.run()
+	go r.stderr.run()
 	return r, nil
 }
 
@@ -161,8 +164,9 @@ func (r *supervised) end(ws unix.WaitStatus) error {
 	if r.parked && r.unused() {
 		return nil
 	}
-	r.pump.drain()
-	_ = r.out.finish() // the end must be recorded even if the disk is full
+	r.stdout.drain()
+	r.stderr.drain()
+	_, _ = r.out.finish(), r.errs.finish() // the end must be recorded even if the disk is full
 	var begin beginRecord
 	if err := readIn(r.dir, "begin.json", &begin); err != nil {
 		return err
@@ -181,10 +185,10 @@ func (r *supervised) end(ws unix.WaitStatus) error {
 	}
 	// After the record, so that a follower need not wait for the disk. A power failure before this line leaves an
 	// interrupted run.
-	_ = r.file.Sync()
+	_ = r.outputFile.Sync()
 	if f, err := r.dir.Open("end.json"); err == nil {
 		_ = f.Sync()
 		f.Close()
 	}
-	return r.file.Close()
+	return errors.Join(r.outputFile.Close(), r.errorsFile.Close())
 }

@@ -37,7 +37,7 @@ type File struct {
 type RunSpec struct {
 	// ID names the run, 1 to 64 letters, digits, "_" and "-". The caller chooses it; the same ID is the same run.
 	ID string
-	// Argv is the command, looked up in the PATH of Env if it has no slash.
+	// Argv is the command, looked up in the PATH of the container if it has no slash.
 	Argv []string
 	// Env is the command's environment on top of the container's, "KEY=value" each.
 	Env []string
