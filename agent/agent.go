@@ -106,8 +106,8 @@ type Event struct {
 	// Detail is the one argument that matters to a person (a command, a path), on one line of at most 200 characters;
 	// with EventToolResult the output or error, with EventError the message.
 	Detail string
-	// Purpose is, with EventTool, what the agent says that the call is for, on one line of at most 200 characters; "" if it
-	// does not say so.
+	// Purpose is, with EventTool, what the agent says that the call is for, on one line of at most 200 characters; "" if
+	// it does not say so.
 	Purpose string `json:",omitempty"`
 	// Text is, with EventText, the end of what the assistant has said since its last tool call, without a question to a
 	// person: at most MaxDraft bytes. Of a longer text, it begins anywhere.
@@ -149,8 +149,8 @@ const (
 	// Interrupted: the run went down with its container, or does not exist. Run it
 	// again in the same session, and say in the prompt that it was interrupted.
 	Interrupted Ended = "interrupted"
-	// ModelGone: the API has no such model, or not for this key. With another model, the session can be continued. This run
-	// may have done a part of the task.
+	// ModelGone: the API has no such model, or not for this key. With another model, the session can be continued. This
+	// run may have done a part of the task.
 	ModelGone Ended = "model_gone"
 	// NoAuth: the API key was rejected or is missing.
 	NoAuth Ended = "no_auth"

@@ -20,8 +20,8 @@ const (
 	maxApproved = 1 << 20
 )
 
-// ApprovedRun is the run of an approved command. The same id runs once, however often
-// it is started. The command has a task's environment; zone is the room's time zone. Its stderr goes to its stdout, in order.
+// ApprovedRun is the run of an approved command. The same id runs once, however often it is started. The command has a
+// task's environment; zone is the room's time zone. Its stderr goes to its stdout, in order.
 func ApprovedRun(id string, h Held, zone *time.Location) sandbox.RunSpec {
 	return sandbox.RunSpec{
 		ID: id, Argv: []string{"bash", "-c", `exec bash -c "$1" 2>&1`, "bash", h.Command}, Env: append(environment(zone), nodeProxy),

@@ -9,8 +9,8 @@ var filters = []string{
 	"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION",
 }
 
-// WithFinish returns the outcome of a run whose last answer ended for this reason of the API; "" = unknown. Use it after
-// WithPrompt. Gemini CLI shows an answer that was cut like a whole one, and does not say why there is none.
+// WithFinish returns the outcome of a run whose last answer ended for this reason of the API; "" = unknown. Use it
+// after WithPrompt. Gemini CLI shows an answer that was cut like a whole one, and does not say why there is none.
 func (o Outcome) WithFinish(reason string) Outcome {
 	filtered := slices.Contains(filters, reason)
 	switch {

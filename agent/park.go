@@ -40,9 +40,9 @@ func warmKey(spec sandbox.RunSpec) string {
 }
 
 // Park starts the CLI for t without its prompt. A Run within the time d with the same session, model and approvals
-// continues from there, if nothing has changed that the CLI reads while it starts; otherwise the parked run is discarded.
-// If such a run is parked already, it waits longer. It ends at the task's midnight at the latest: Park returns when. Park fails while
-// a run is active in the container.
+// continues from there, if nothing has changed that the CLI reads while it starts; otherwise the parked run is
+// discarded. If such a run is parked already, it waits longer. It ends at the task's midnight at the latest: Park
+// returns when. Park fails while a run is active in the container.
 func (g *Gemini) Park(ctx context.Context, container Container, t Task, d time.Duration) (until time.Time, err error) {
 	spec := runSpec(t, g.Offers)
 	spec.Argv = command(t)
@@ -53,8 +53,8 @@ func (g *Gemini) Park(ctx context.Context, container Container, t Task, d time.D
 	return until, nil
 }
 
-// parkedFor returns how long a run is parked: for d, but not beyond midnight, because the CLI tells the model today's date
-// when it starts.
+// parkedFor returns how long a run is parked: for d, but not beyond midnight, because the CLI tells the model today's
+// date when it starts.
 func parkedFor(now time.Time, zone *time.Location, d time.Duration) time.Duration {
 	if zone == nil {
 		zone = time.UTC

@@ -31,9 +31,9 @@ const (
 	nodeProxy = "NODE_USE_ENV_PROXY=1"
 )
 
-// memoryText is what the system instruction says about memory, in place of the CLI's own text: see preload. Memory is not
-// in context.fileName, because the CLI would send the whole file with every request, whatever its size, and would take an
-// @ in it for the name of a file to insert.
+// memoryText is what the system instruction says about memory, in place of the CLI's own text: see preload. Memory is
+// not in context.fileName, because the CLI would send the whole file with every request, whatever its size, and would
+// take an @ in it for the name of a file to insert.
 const memoryText = "- **Memory:** `" + workDir + "/MEMORY.md` is the memory of this room, which people read too. " +
 	"When somebody asks you to remember something, or states a preference, a fact or a decision that will matter later, write it there at once: one short line of a list per fact. " +
 	"Change or remove lines that are no longer true. " +
@@ -145,7 +145,8 @@ func files(t Task, o Offers) []sandbox.File {
 // placeholder is the API key in the container. It gives access to nothing.
 const placeholder = "placeholder-key-of-the-room"
 
-// environment is set for the CLI and everything it starts, in addition to the container's. Zone is the room's time zone.
+// environment is set for the CLI and everything it starts, in addition to the container's. Zone is the room's time
+// zone.
 func environment(zone *time.Location) []string {
 	return append(sandbox.Outward(),
 		"HOME="+home,

@@ -102,8 +102,8 @@ func (r *SignalReader) end() Signal {
 	return s
 }
 
-// Draft returns the end of the message so far, without a signal and without a line that may become one: at most MaxDraft
-// bytes, for people who wait for the rest.
+// Draft returns the end of the message so far, without a signal and without a line that may become one: at most
+// MaxDraft bytes, for people who wait for the rest.
 func (r *SignalReader) Draft() string {
 	said, line := r.said.b, r.line
 	switch r.at {

@@ -111,7 +111,8 @@ func unmarkDraft(text string) string {
 // maxSpan is the longest code span that counts, in bytes.
 const maxSpan = 4 << 10
 
-// span returns the length of what a line begins with in backticks: a code span, or the ticks alone if nothing closes it.
+// span returns the length of what a line begins with in backticks: a code span, or the ticks alone if nothing closes
+// it.
 func span(line string) int {
 	ticks := len(line) - len(strings.TrimLeft(line, "`"))
 	line = line[:min(len(line), ticks+maxSpan)]

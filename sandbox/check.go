@@ -9,8 +9,8 @@ import (
 )
 
 // Check creates a container like a room's, but without volumes, and starts a run in it. It returns ErrWeak if the
-// container is weaker than spec. Nothing of it stays, nor of what it writes into folder, which podman must see, too. If the
-// host refuses the limit on open files, the container gets a lower one, as that of a room does.
+// container is weaker than spec. Nothing of it stays, nor of what it writes into folder, which podman must see, too. If
+// the host refuses the limit on open files, the container gets a lower one, as that of a room does.
 func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
 	err := p.check(ctx, spec, folder)
 	if err != nil && p.refusesFiles(err) {

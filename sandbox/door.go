@@ -22,9 +22,9 @@ type door struct {
 	runner         Runner
 }
 
-// do carries out an operation on a connection that the container has offered, or in a process that the engine starts, if it
-// offers none: what the engine says about that tells why. The reply is bounded. It may say that the operation failed: see
-// failure.
+// do carries out an operation on a connection that the container has offered, or in a process that the engine starts,
+// if it offers none: what the engine says about that tells why. The reply is bounded. It may say that the operation
+// failed: see failure.
 func (d *door) do(ctx context.Context, o operation) (reply boxinit.Reply, err error) {
 	if d.name != "" {
 		defer d.uses.begin(d.name)()
@@ -86,7 +86,7 @@ func (d *door) doByExec(ctx context.Context, o operation) (boxinit.Reply, error)
 	if err == nil {
 		reply, err = o.on(conn)
 	}
-	if errors.Is(err, errLost) {
+	if errors.Is(err, errLost) || errors.Is(err, io.ErrClosedPipe) { // the process has ended, before or after it was asked
 		err = <-why
 	}
 	return reply, err

@@ -19,7 +19,8 @@ const ensureTries = 8
 
 // Ensure returns the room's container, running: see [Engine].
 func (p *Podman) Ensure(ctx context.Context, spec Spec) (Ensured, error) {
-	e := ensuring{Podman: p, spec: placed{Spec: spec, version: p.Place.Version}, is: Ensured{Name: spec.Name, Room: spec.Room}}
+	here := placed{Spec: spec, version: p.Place.Version}
+	e := ensuring{Podman: p, spec: here, is: Ensured{Name: spec.Name, Room: spec.Room}}
 	if p.Place.Doors != nil {
 		e.spec.gateway = p.Place.Doors.Folder(spec.Room)
 	}
@@ -57,7 +58,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	case errors.Is(err, errHalfRemoved) && !e.remade:
 		e.remade = true
 		e.log.Warn().Err(err).Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the container's removal was interrupted: finishing it")
-		return false, e.removeRest(ctx, e.spec.Name, e.spec.Room)
+		return false, e.remove(ctx, e.spec.Name)
 	case err != nil:
 		return false, err
 	}
@@ -108,8 +109,8 @@ func (e *ensuring) look(data *define.InspectContainerData) {
 	}
 }
 
-// stale reports whether the container must be recreated from a newer image, with a newer seccomp profile, or under another
-// runtime. If there is no image, the existing container is used.
+// stale reports whether the container must be recreated from a newer image, with a newer seccomp profile, or under
+// another runtime. If there is no image, the existing container is used.
 func (e *ensuring) stale(ctx context.Context) (bool, error) {
 	if !e.spec.Fresh {
 		return false, nil

@@ -46,14 +46,15 @@ var (
 	ErrNoSlot = sentence.New(errors.New("no user ID range left"), "This host has no free user ID range for another room. The operator can remove unused workspaces with `podman volume rm`.")
 )
 
-// errHalfRemoved means that podman died while it removed the container: it is listed, but its files are gone, and podman
-// cannot inspect or start it.
+// errHalfRemoved means that podman died while it removed the container: it is listed, but its files are gone, and
+// podman cannot inspect or start it. It is of no use to any room.
 var errHalfRemoved = sentence.New(errors.New("half-removed container"), "Podman was interrupted while it removed the room's container. The operator can remove the rest with `podman rm --force`.")
 
 // errForeign: the container has another room's label, or none.
 var errForeign = fmt.Errorf("it does not belong to this room: %w", ErrNameTaken)
 
-// IsGone reports whether an error says that a room has no container of that name: there is none, or it is not the room's.
+// IsGone reports whether an error says that a room has no container of that name: there is none, or it is not the
+// room's.
 func IsGone(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, errForeign) }
 
 // exhausted is how the kernel says that there can be no more processes.

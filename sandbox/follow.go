@@ -10,8 +10,8 @@ import (
 	"matrix-tui/sandbox/boxinit"
 )
 
-// startTime is how long a container may take to start a run, or to continue the parked one. Ending a parked one that does
-// not react takes 22 s.
+// startTime is how long a container may take to start a run, or to continue the parked one. Ending a parked one that
+// does not react takes 22 s.
 const startTime = time.Minute
 
 // restartTime bounds a restart of a container.

@@ -43,7 +43,8 @@ func (s *service) about(ctx context.Context) (host, error) {
 		return host{}, err
 	}
 	return host{
-		rootless: info.Host.Security.Rootless, systemd: info.Host.CgroupManager == "systemd", controllers: info.Host.CgroupControllers,
+		rootless: info.Host.Security.Rootless, systemd: info.Host.CgroupManager == "systemd",
+		controllers: info.Host.CgroupControllers,
 	}, nil
 }
 
@@ -89,8 +90,8 @@ func (s *service) Database(ctx context.Context) (string, error) {
 	return info.Host.DatabaseBackend, nil
 }
 
-// Runtime returns the name and path of the runtime under which podman's service starts containers. It returns an error if
-// the runtime cannot be executed.
+// Runtime returns the name and path of the runtime under which podman's service starts containers. It returns an error
+// if the runtime cannot be executed.
 func (s *service) Runtime(ctx context.Context) (name, path string, err error) {
 	info, err := s.info(ctx)
 	if err != nil {

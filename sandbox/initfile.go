@@ -19,16 +19,16 @@ import (
 const (
 	// imageInit is boxinit in an image. Root in the container could replace it there.
 	imageInit = "/usr/bin/boxinit"
-	// initMount is where a container has a copy that is mounted from the host, read-only. It is in the root folder, because
-	// any other folder above a mount can be renamed.
+	// initMount is where a container has a copy that is mounted from the host, read-only. It is in the root folder,
+	// because any other folder above a mount can be renamed.
 	initMount = "/boxinit"
 	// keptInits is how many copies are kept, each of one image.
 	keptInits = 8
 )
 
-// initFile returns the host's copy of an image's boxinit, "" = containers use the one in the image. What a container runs
-// thus stays what the image's builder has put there, for this processor, whatever the container does. The room is the one that
-// asks.
+// initFile returns the host's copy of an image's boxinit, "" = containers use the one in the image. What a container
+// runs thus stays what the image's builder has put there, for this processor, whatever the container does. The room is
+// the one that asks.
 func (p *Podman) initFile(ctx context.Context, dir, imageID, room string) (string, error) {
 	if dir == "" {
 		return "", nil

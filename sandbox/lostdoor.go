@@ -27,8 +27,8 @@ func (s placed) lostDoor(data *define.InspectContainerData) bool {
 	return err != nil || !os.SameFile(inside, outside)
 }
 
-// bornAfter reports whether a directory is missing or was created after a time. One that was created in the future, because
-// the host's clock was wrong, says nothing.
+// bornAfter reports whether a directory is missing or was created after a time. One that was created in the future,
+// because the host's clock was wrong, says nothing.
 func bornAfter(dir string, when time.Time) bool {
 	var stat unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, dir, 0, unix.STATX_BTIME, &stat); err != nil {

@@ -5,8 +5,8 @@ import "strings"
 // leastFiles is a limit on open files that every host allows.
 const leastFiles = 4096
 
-// OpenFiles returns the limit on open files of a process in a new container: the one that is wanted, or the least if this
-// host has refused one.
+// OpenFiles returns the limit on open files of a process in a new container: the one that is wanted, or the least if
+// this host has refused one.
 func (p *Podman) OpenFiles(wanted int64) int64 {
 	if p.fewFiles.Load() {
 		return min(wanted, leastFiles)
@@ -14,7 +14,8 @@ func (p *Podman) OpenFiles(wanted int64) int64 {
 	return wanted
 }
 
-// refusesFiles reports whether a start failed because of the limit on open files. From then on, containers have the least.
+// refusesFiles reports whether a start failed because of the limit on open files. From then on, containers have the
+// least.
 func (p *Podman) refusesFiles(err error) bool {
 	text := strings.ToLower(err.Error())
 	if !strings.Contains(text, "rlimit") || !p.fewFiles.CompareAndSwap(false, true) {

@@ -6,8 +6,8 @@ import (
 	"matrix-tui/sandbox/boxinit"
 )
 
-// Outward is the part of a run's environment with which programs find the way out of the container: the gateway's proxy.
-// Most read one of the first six variables. The image has a file for Maven, which reads none.
+// Outward is the part of a run's environment with which programs find the way out of the container: the gateway's
+// proxy. Most read one of the first six variables. The image has a file for Maven, which reads none.
 func Outward() []string {
 	const inside = "127.0.0.1,localhost,::1,[::1]" // node wants the brackets
 	proxy := "http://" + boxinit.Door

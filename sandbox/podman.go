@@ -106,9 +106,9 @@ func (p *Podman) Stop(ctx context.Context, name, room string) error {
 	return p.halt(ctx, data)
 }
 
-// Remove removes a room's container and, if volumesOf is not "", the volumes of that room, for good. Its range of user IDs
-// is free again then. What belongs to another room is left alone; where that has the container's name, this one's has a
-// longer one. It is no error if there is none.
+// Remove removes a room's container and, if volumesOf is not "", the volumes of that room, for good. Its range of user
+// IDs is free again then. What belongs to another room is left alone; where that has the container's name, this one's
+// has a longer one. It is no error if there is none.
 func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error {
 	data, err := p.inspect(ctx, name, room)
 	err = explain(err, "remove container", name)
@@ -119,7 +119,7 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 	case err == nil:
 		err = p.remove(ctx, data.ID)
 	case errors.Is(err, errHalfRemoved):
-		err = p.removeRest(ctx, name, room)
+		err = p.remove(ctx, name)
 	case errors.Is(err, ErrNotFound):
 		err = nil
 	}
@@ -130,24 +130,6 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 		return fmt.Errorf("remove the files of %s: %w", room, err)
 	}
 	return nil
-}
-
-// removeRest removes what is left of a room's container: see errHalfRemoved. The container of another room is left alone:
-// ErrNameTaken.
-func (p *Podman) removeRest(ctx context.Context, name, room string) error {
-	all, err := p.List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, one := range all {
-		switch {
-		case one.Name == name && one.Room == room:
-			return p.remove(ctx, one.ID)
-		case one.Name == name:
-			return fmt.Errorf("container %s is labelled for room %q: %w", name, one.Room, errForeign)
-		}
-	}
-	return nil // removed meanwhile
 }
 
 // HasVolumes reports whether at least one of the room's volumes exists on this host.

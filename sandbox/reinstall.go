@@ -24,9 +24,9 @@ set -- $(apt-cache pkgnames | grep -Fx "$(printf '%s\n' "$@")")
 apt-get -q -y install "$@" || for name; do apt-get -q -y install "$name"; done`
 
 // Reinstall installs Debian packages in the container with its own apt: as many as it may of those that were passed on.
-// It returns those that are missing afterwards, and notes that were passed on about others. It ends after four minutes at
-// most. What happens once in a container does not happen again: after a crash of the bot, Reinstall waits for the end of
-// the first one. It goes on in the container when ctx ends.
+// It returns those that are missing afterwards, and notes that were passed on about others. It ends after four minutes
+// at most. What happens once in a container does not happen again: after a crash of the bot, Reinstall waits for the
+// end of the first one. It goes on in the container when ctx ends.
 func (c *Container) Reinstall(ctx context.Context, names []string) (missing []string, err error) {
 	var wanted []string
 	for _, name := range names {

@@ -15,7 +15,8 @@ import (
 	"matrix-tui/state/keyed"
 )
 
-// Rooms are the containers of all rooms: an engine runs them, and they offer connections. It is safe for concurrent use.
+// Rooms are the containers of all rooms: an engine runs them, and they offer connections. It is safe for concurrent
+// use.
 type Rooms struct {
 	Engine
 	log     zerolog.Logger
@@ -37,8 +38,8 @@ type ensured struct {
 }
 
 // Ensure is [Engine.Ensure] and returns the way into the container. If another room has its name, the container gets
-// another one. A container that was ensured before is asked instead of the engine: on a connection that it has offered, it
-// answers that it has not been replaced.
+// another one. A container that was ensured before is asked instead of the engine: on a connection that it has offered,
+// it answers that it has not been replaced.
 func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if spec.Room == "" {
 		return nil, errors.New("ensure container: no room")
@@ -104,12 +105,15 @@ func (s Spec) identity() string {
 
 // container returns the way into a container.
 func (r *Rooms) container(is Ensured) *Container {
-	d := door{room: is.Room, id: is.ID, name: is.Name, init: is.Init, strength: is.Strength, offers: &r.offers, uses: &r.uses, runner: r.Engine}
+	d := door{
+		room: is.Room, id: is.ID, name: is.Name, init: is.Init, strength: is.Strength,
+		offers: &r.offers, uses: &r.uses, runner: r.Engine,
+	}
 	return &Container{Ensured: is, door: d, log: r.log, startTime: cmp.Or(r.startTime, startTime)}
 }
 
-// Packages returns the packages that were installed in a room's container, for another one that [Container.Reinstall] is
-// called for. It stops the container. If there is none, nothing was installed.
+// Packages returns the packages that were installed in a room's container, for another one that [Container.Reinstall]
+// is called for. It stops the container. If there is none, nothing was installed.
 func (r *Rooms) Packages(ctx context.Context, room, name string) (names []string, err error) {
 	err = r.ending(ctx, room, name, func() error {
 		names, err = r.Engine.Packages(ctx, room, name)
@@ -152,7 +156,8 @@ func (r *Rooms) LastUse(name string) (last time.Time, busy bool) { return r.uses
 // StopUnused stops a room's container, unless it is in use or was used after since. It reports whether the container is
 // stopped now. Like Stop, it keeps volumes and layer, and leaves a foreign container alone: ErrNameTaken.
 func (r *Rooms) StopUnused(ctx context.Context, name, room string, since time.Time) (stopped bool, err error) {
-	unlock, err := r.locks.Lock(ctx, room) // an Ensure that returns before has used it, one that comes later starts it again
+	// An Ensure that returns before has used it, one that comes later starts it again.
+	unlock, err := r.locks.Lock(ctx, room)
 	if err != nil {
 		return false, err
 	}

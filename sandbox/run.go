@@ -61,8 +61,8 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 	return reply.Existed, err
 }
 
-// RunStatus returns what the container knows about the run; State RunNone is not an error. A run that an earlier boxinit has
-// started cannot be followed: it counts as interrupted.
+// RunStatus returns what the container knows about the run; State RunNone is not an error. A run that an earlier
+// boxinit has started cannot be followed: it counts as interrupted.
 func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error) {
 	if c.Old {
 		return RunStatus{State: RunInterrupted}, nil
@@ -132,7 +132,8 @@ func (c *Container) Left(ctx context.Context) ([]Left, error) {
 	return reply.Left, err
 }
 
-// EndLeft ends everything that ended runs have left running. If nothing can be executed in the container, it is restarted.
+// EndLeft ends everything that ended runs have left running. If nothing can be executed in the container, it is
+// restarted.
 func (c *Container) EndLeft(ctx context.Context) error {
 	_, err := c.door.short(ctx, "end what runs have left", boxinit.Request{Op: boxinit.OpEndLeft}, nil)
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrUnreachable) {

@@ -21,8 +21,8 @@ const (
 // ErrRuntime is an ErrWeak: podman runs the container under another runtime than Spec.Runtime.
 var ErrRuntime = sentence.New(fmt.Errorf("%w: podman uses another runtime", ErrWeak), "Podman would not run the room's container under the runtime that SANDBOX_RUNTIME names, so I do not run anything. The operator can find out more with `matrix-tui doctor`.")
 
-// under reports whether a container was created for the spec's runtime, and podman runs it under that. Podman's API takes
-// no runtime for one container: its service decides.
+// under reports whether a container was created for the spec's runtime, and podman runs it under that. Podman's API
+// takes no runtime for one container: its service decides.
 func (s Spec) under(data *define.InspectContainerData) error {
 	if is := data.Config.Labels[labelRuntime]; is != s.Runtime {
 		return fmt.Errorf("%w: it was created for the runtime %q, and SANDBOX_RUNTIME is %q", ErrRuntime, is, s.Runtime)

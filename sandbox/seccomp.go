@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The seccomp profile is a list of allowed system calls: podman's default, without those that only 32-bit programs make,
-// and without namespaces, mounts, keyrings, io_uring, attaching to other processes, and sockets of unusual families.
-// Every other call does not exist for a program in a container, so that it can fall back to another one.
+// The seccomp profile is a list of allowed system calls: podman's default, without those that only 32-bit programs
+// make, and without namespaces, mounts, keyrings, io_uring, attaching to other processes, and sockets of unusual
+// families. Every other call does not exist for a program in a container, so that it can fall back to another one.
 //
 // The OCI runtime compiles the profile whenever a container or a command in one starts. Podman's default costs 12 ms of
 // processor time there, mostly because it covers three architectures; this one costs 3 ms. It names no architecture:
@@ -60,8 +60,8 @@ kexec_file_load kexec_load mount mount_setattr move_mount open_by_handle_at open
 pivot_root process_vm_readv process_vm_writev quotactl quotactl_fd reboot setdomainname sethostname setns settimeofday
 swapoff swapon umount2 userfaultfd vhangup`)
 
-// newNamespace are the flags of clone that make namespaces. CLONE_NEWTIME is not among them: clone reads its bit as part
-// of a signal number.
+// newNamespace are the flags of clone that make namespaces. CLONE_NEWTIME is not among them: clone reads its bit as
+// part of a signal number.
 var newNamespace = []uint64{unix.CLONE_NEWNS, unix.CLONE_NEWCGROUP, unix.CLONE_NEWUTS, unix.CLONE_NEWIPC,
 	unix.CLONE_NEWUSER, unix.CLONE_NEWPID, unix.CLONE_NEWNET}
 
@@ -148,8 +148,8 @@ var theProfile = sync.OnceValue(func() profile {
 	return profile{encode(), hex.EncodeToString(sum[:8]), int(mark)}
 })
 
-// writeProfile writes the profile into a folder that podman can read, "" = that for temporary files, and returns its path.
-// Podman reads it when it creates a container.
+// writeProfile writes the profile into a folder that podman can read, "" = that for temporary files, and returns its
+// path. Podman reads it when it creates a container.
 func writeProfile(dir string) (path string, err error) {
 	path = filepath.Join(cmp.Or(dir, os.TempDir()), "seccomp-"+theProfile().name+".json")
 	if err := renameio.WriteFile(path, theProfile().data, 0o644); err != nil {

@@ -33,7 +33,8 @@ type service struct {
 	known  *define.Info // what podman says about its host; nil until somebody has asked
 }
 
-// dial connects to podman's service at uri, which is $CONTAINER_HOST or the default socket of the current user if it is empty.
+// dial connects to podman's service at uri, which is $CONTAINER_HOST or the default socket of the current user if it is
+// empty.
 func dial(ctx context.Context, uri string, log zerolog.Logger) (*service, error) {
 	if uri == "" {
 		uri = os.Getenv("CONTAINER_HOST")

@@ -14,16 +14,16 @@ import (
 	"github.com/containers/podman/v5/pkg/specgen"
 )
 
-// All containers are in one control group with limits of its own, so that many rooms together leave the host enough memory
-// and processes. Where systemd manages control groups it is a slice, and deploy/units/matrixtui.slice has its limits. Where
-// podman manages them itself it is a folder, and a bot that runs as root sets its limits.
+// All containers are in one control group with limits of its own, so that many rooms together leave the host enough
+// memory and processes. Where systemd manages control groups it is a slice, and deploy/units/matrixtui.slice has its
+// limits. Where podman manages them itself it is a folder, and a bot that runs as root sets its limits.
 const (
 	TogetherSlice  = "matrixtui.slice" // a dash in its name would make it part of another slice
 	togetherFolder = "/matrix-tui"
 )
 
-// togetherIn returns the control group for containers on a host, "" = podman's default: without systemd, a rootless podman
-// has no control groups to choose from.
+// togetherIn returns the control group for containers on a host, "" = podman's default: without systemd, a rootless
+// podman has no control groups to choose from.
 func togetherIn(systemd, rootless bool) string {
 	switch {
 	case systemd:
@@ -60,16 +60,16 @@ func (p *Podman) createTogether(ctx context.Context, g *specgen.SpecGenerator) e
 	return err
 }
 
-// together is what all containers may use: 85 % of the memory, and half of the processes and threads that the kernel has
-// room for. From 75 % on, the kernel slows them down and reclaims memory. The slice has the same limits.
+// together is what all containers may use: 85 % of the memory, and half of the processes and threads that the kernel
+// has room for. From 75 % on, the kernel slows them down and reclaims memory. The slice has the same limits.
 type together struct{ high, max, tasks int64 }
 
 func limitsFor(memory, threads int64) together {
 	return together{high: memory / 100 * 75, max: memory / 100 * 85, tasks: threads / 2}
 }
 
-// limitTogether creates the control group where podman manages them, with the limits of this host. The kernel has version 1
-// or 2 of control groups; version 1 has no limit that slows down.
+// limitTogether creates the control group where podman manages them, with the limits of this host. The kernel has
+// version 1 or 2 of control groups; version 1 has no limit that slows down.
 func limitTogether(root string) error {
 	var memory int64
 	data, err := os.ReadFile("/proc/meminfo")

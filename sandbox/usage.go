@@ -9,8 +9,8 @@ import (
 	"github.com/containers/podman/v5/pkg/domain/entities/types"
 )
 
-// Usage returns how many bytes the volumes and the container's own layer of each room take, by the room on their labels.
-// Podman counts every file for it, which can take a while: do not ask without need.
+// Usage returns how many bytes the volumes and the container's own layer of each room take, by the room on their
+// labels. Podman counts every file for it, which can take a while: do not ask without need.
 func (p *Podman) Usage(ctx context.Context) (map[string]int64, error) {
 	var report *types.SystemDfReport
 	again := pauses().Until(time.Now().Add(retryTime))

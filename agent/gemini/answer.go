@@ -82,7 +82,8 @@ func (r *room) askFailed(w http.ResponseWriter, asked *http.Request, err error) 
 	case errors.As(err, &closure):
 		refuseTo(w, http.StatusForbidden, closure.Error()) // the agent does not repeat what is forbidden
 	case errors.As(err, &large):
-		refuseTo(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.FormatInt(large.Limit, 10)+" bytes")
+		limit := strconv.FormatInt(large.Limit, 10)
+		refuseTo(w, http.StatusRequestEntityTooLarge, "the request is larger than "+limit+" bytes")
 	case errors.Is(err, errLate):
 		refuseTo(w, http.StatusRequestTimeout, errLate.Error())
 	case asked.Context().Err() != nil:

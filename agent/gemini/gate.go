@@ -37,9 +37,9 @@ func (c *Closure) Error() string {
 	return "the model takes no requests until " + c.Until.UTC().Format(time.RFC3339)
 }
 
-// gates remember which models take no requests. A gate exists from the first refusal to the next success, for models that
-// a room may use, so there are few. When a gate's time has passed, one request of all rooms goes first, and the others
-// wait for its answer.
+// gates remember which models take no requests. A gate exists from the first refusal to the next success, for models
+// that a room may use, so there are few. When a gate's time has passed, one request of all rooms goes first, and the
+// others wait for its answer.
 type gates struct {
 	now    func() time.Time
 	mu     sync.Mutex
@@ -79,8 +79,8 @@ func busy(r *Refusal) bool {
 	return r.Kind == Quota && !r.None || r.Kind == Overload && r.Status >= http.StatusServiceUnavailable
 }
 
-// enter waits until a request may be sent to a model; first says that others wait for its answer. The error is a *Closure
-// if nothing may be sent for now, or ctx's.
+// enter waits until a request may be sent to a model; first says that others wait for its answer. The error is a
+// *Closure if nothing may be sent for now, or ctx's.
 func (g *gates) enter(ctx context.Context, model string) (first bool, err error) {
 	for {
 		g.mu.Lock()
@@ -108,8 +108,8 @@ func (g *gates) enter(ctx context.Context, model string) (first bool, err error)
 	}
 }
 
-// leave notes the answer to a request that enter has let in: its status, 0 for none, and what is refused. It returns the
-// closure if that closes the model.
+// leave notes the answer to a request that enter has let in: its status, 0 for none, and what is refused. It returns
+// the closure if that closes the model.
 func (g *gates) leave(model string, first bool, status int, r *Refusal) (c Closure, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,8 +132,8 @@ func (g *gates) leave(model string, first bool, status int, r *Refusal) (c Closu
 	return Closure{}, false
 }
 
-// verdict notes the model's answer in its gate. It returns the closure if the answer closes it: the agent learns that, and
-// not the answer, so that it makes no more attempts.
+// verdict notes the model's answer in its gate. It returns the closure if the answer closes it: the agent learns that,
+// and not the answer, so that it makes no more attempts.
 func (d *room) verdict(model string, first bool, resp *http.Response) (c Closure, closed bool) {
 	var refusal *Refusal
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// minScrubbed is the minimum length of a key for it to be searched in answers. A shorter one, which occurs only in tests,
-// would match ordinary words.
+// minScrubbed is the minimum length of a key for it to be searched in answers. A shorter one, which occurs only in
+// tests, would match ordinary words.
 const minScrubbed = 16
 
 // scrubber replaces a key in a stream with asterisks, even if the key is split between

@@ -50,14 +50,14 @@ func (c RouteConfig) String() string { return fmt.Sprintf("gemini.RouteConfig{Ba
 // GoString hides the key from %#v.
 func (c RouteConfig) GoString() string { return c.String() }
 
-// Route lets rooms use the API through their gateways, with the key added on this side. It never reaches a container: not
-// in an answer, not in an error, not in a header. Only listing models, generating, counting tokens and embedding are
-// allowed, for the model of a run that is active, and tools that run at Google only if they are configured: they are
-// billed per use. The route logs nothing of what a request says.
+// Route lets rooms use the API through their gateways, with the key added on this side. It never reaches a container:
+// not in an answer, not in an error, not in a header. Only listing models, generating, counting tokens and embedding
+// are allowed, for the model of a run that is active, and tools that run at Google only if they are configured: they
+// are billed per use. The route logs nothing of what a request says.
 //
 // It may disappear at any moment (an update, a crash) and come back while a run continues in the container. Gemini CLI
-// retries a streaming answer that was cut, because such answers end with their connection: a cut looks to the CLI like a
-// model that stopped too early. If a chunked answer ended in the middle, the run would end (measured with 0.61.0).
+// retries a streaming answer that was cut, because such answers end with their connection: a cut looks to the CLI like
+// a model that stopped too early. If a chunked answer ended in the middle, the run would end (measured with 0.61.0).
 type Route struct {
 	cfg      RouteConfig
 	gateway  *gateway.Gateway
@@ -138,10 +138,12 @@ func (r *Route) Close() {
 	r.out.CloseIdleConnections()
 }
 
-// Account sets the functions that bound and record what rooms use: allow is called before each request and
-// returns why there may be no more, as a sentence; open estimates the tokens of the room's requests that are not answered
-// yet. spend is called after a request and may block. Call it before the gateway opens a room.
-func (r *Route) Account(allow func(ctx context.Context, room string, open int64) error, spend func(room string, u Usage)) {
+// Account sets the functions that bound and record what rooms use: allow is called before each request and returns why
+// there may be no more, as a sentence; open estimates the tokens of the room's requests that are not answered yet.
+// spend is called after a request and may block. Call it before the gateway opens a room.
+func (r *Route) Account(
+	allow func(ctx context.Context, room string, open int64) error, spend func(room string, u Usage),
+) {
 	r.allow, r.spend = allow, spend
 }
 
@@ -159,8 +161,8 @@ func (r *Route) of(id string) *room {
 }
 
 // Begin lets a room use one model while a run is active, and what the gateway offers besides. A room may have several
-// runs; beginning one again only changes its model. A run that outlived the bot begins before the room is opened, or its
-// requests would be refused.
+// runs; beginning one again only changes its model. A run that outlived the bot begins before the room is opened, or
+// its requests would be refused.
 func (r *Route) Begin(id, run, model string) {
 	room := r.of(id)
 	r.mu.Lock()
@@ -198,11 +200,12 @@ func (r *room) permitted(model string) error {
 	return fmt.Errorf("the model %s is not configured for this room", model)
 }
 
-// LastPrompt returns how many tokens the prompt had that the model answered last in a room, since Begin; 0 if there is none.
+// LastPrompt returns how many tokens the prompt had that the model answered last in a room, since Begin; 0 if there is
+// none.
 func (r *Route) LastPrompt(id string) int64 { return r.of(id).last.Load() }
 
-// LastFinish returns why the room's last stream ended, since Begin: its finishReason, or the blockReason of its prompt. It
-// is "" if that is unknown.
+// LastFinish returns why the room's last stream ended, since Begin: its finishReason, or the blockReason of its prompt.
+// It is "" if that is unknown.
 func (r *Route) LastFinish(id string) string {
 	reason, _ := r.of(id).finish.Load().(string)
 	return reason

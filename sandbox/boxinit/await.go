@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parkedLook is how often a parked run looks whether its time is up, because the clock may have been set. The kernel tells
-// it of everything else, and the task that takes it over checks the time as well. On a slow host, each look costs a
-// millisecond of processor time, most of it for waking up.
+// parkedLook is how often a parked run looks whether its time is up, because the clock may have been set. The kernel
+// tells it of everything else, and the task that takes it over checks the time as well. On a slow host, each look costs
+// a millisecond of processor time, most of it for waking up.
 const parkedLook = time.Minute
 
 // await is the parked run's wait for its input. It ends the run when that was discarded, or its time is up.

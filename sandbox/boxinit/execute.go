@@ -2,9 +2,11 @@ package boxinit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -17,9 +19,12 @@ func execute(spec RunSpec, stdin, stdout, stderr *os.File) (pid int, err error) 
 	}
 	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, stdin, stdout, stderr
-	cmd.Env = append(append([]string{"HOME=/root"}, os.Environ()...), append(spec.Env, RunVariable+"="+spec.ID)...) // the last one counts
+	own := []string{RunVariable + "=" + spec.ID}
+	cmd.Env = slices.Concat([]string{"HOME=/root"}, os.Environ(), spec.Env, own) // the last one of a name counts
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
+		return 0, fmt.Errorf("run %s: command %s is not on the PATH", spec.ID, spec.Argv[0])
+	} else if err != nil {
 		return 0, fmt.Errorf("run %s: execute %s: %w", spec.ID, spec.Argv[0], err)
 	}
 	pid = cmd.Process.Pid

@@ -24,10 +24,11 @@ const (
 
 // kernel lists why the container does not have the kernel that its runtime must give it.
 //
-// gVisor is checked in fewer ways than a container that shares the host's kernel. Its kernel is an ordinary process of the
-// host's: what system calls, user IDs and processes that one may have is between podman and the host's kernel, and cannot
-// be seen from inside. The bot's seccomp profile protects the host's kernel from calls that reach only gVisor's here, so
-// it is not loaded. The memory limit shows, unless podman is rootless: gVisor says that there is no more memory than that.
+// gVisor is checked in fewer ways than a container that shares the host's kernel. Its kernel is an ordinary process of
+// the host's: what system calls, user IDs and processes that one may have is between podman and the host's kernel, and
+// cannot be seen from inside. The bot's seccomp profile protects the host's kernel from calls that reach only gVisor's
+// here, so it is not loaded. The memory limit shows, unless podman is rootless: gVisor says that there is no more
+// memory than that.
 func (s Strength) kernel(root string) (weak []string) {
 	switch s.Runtime {
 	case GVisor:

@@ -37,8 +37,8 @@ func (s store) leftRuns() []string {
 	return ids
 }
 
-// left returns the processes that ended runs have left: those that listen on a port, and the oldest of each other session,
-// oldest first.
+// left returns the processes that ended runs have left: those that listen on a port, and the oldest of each other
+// session, oldest first.
 func (s store) left() ([]Left, error) {
 	runs := s.leftRuns()
 	if len(runs) == 0 {
@@ -52,7 +52,7 @@ func (s store) left() ([]Left, error) {
 	for _, id := range runs {
 		var sup supervisorRecord
 		if readJSON(s.file(id, "supervisor.json"), &sup) == nil {
-			found = append(found, belonging(all, sup, cmp.Or(sup.Mark, id), markOf)...)
+			found = append(found, belonging(all, sup, sup.Mark, markOf)...)
 		}
 	}
 	found = slices.DeleteFunc(found, func(p process) bool { return variableOf(p.pid, ReaderVariable) != "" })
@@ -66,8 +66,8 @@ func (s store) left() ([]Left, error) {
 // userHz is the number of clock ticks in a second of /proc.
 const userHz = 100
 
-// chooseLeft picks what is listed from processes that are sorted by age. A port is listed once: the workers of a server have
-// it from their parent.
+// chooseLeft picks what is listed from processes that are sorted by age. A port is listed once: the workers of a server
+// have it from their parent.
 func chooseLeft(found []process, look func(process) Left) []Left {
 	all := make([]Left, len(found))
 	ports, sessions, chosen := map[int]bool{}, map[int]bool{}, map[int]bool{}
@@ -161,8 +161,8 @@ func (l Left) bounded() Left {
 	return l
 }
 
-// BoundedLeft returns a list with nothing longer than boxinit makes it, and without ports that cannot be: a process of the
-// container may have written it.
+// BoundedLeft returns a list with nothing longer than boxinit makes it, and without ports that cannot be: a process of
+// the container may have written it.
 func BoundedLeft(list []Left) []Left {
 	list = slices.Clone(list[:min(len(list), maxLeft)])
 	for i, l := range list {

@@ -65,7 +65,6 @@ func (o *operation) carryOut() Reply {
 	}
 	s, err := o.store, error(nil)
 	switch o.Op {
-	case OpPing:
 	case OpFollow:
 		return o.follow(o.ID)
 	case OpStatus:

@@ -129,7 +129,7 @@ func TestOperations(t *testing.T) {
 		out   string
 		want  string // in the error
 	}{
-		{Request{Op: OpPing}, "", "", ""},
+		{Request{Op: OpLeft}, "", "", ""},
 		{Request{Op: "nonsense"}, "", "", "unknown operation"},
 		{Request{Op: OpRun}, "", "", "unknown operation"},
 		{Request{Op: OpRun, Run: &RunSpec{}}, "", "", "run ID"},

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conceal keeps other processes of the container, which have the same user ID and capabilities, out of the memory of this
-// one: they could change what it does. What it starts is not concealed.
+// conceal keeps other processes of the container, which have the same user ID and capabilities, out of the memory of
+// this one: they could change what it does. What it starts is not concealed.
 func conceal() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // process is one line of /proc.

@@ -41,9 +41,8 @@ type supervisorRecord struct {
 	// Ticks is the process's start time since boot, from /proc: together with the PID it identifies one process for
 	// good.
 	Ticks uint64
-	// Mark is what marks the run's processes: its ID, or the one that it was parked with. "" in records of earlier
-	// versions is the ID.
-	Mark string `json:",omitempty"`
+	// Mark is what marks the run's processes: its ID, or the one that it was parked with.
+	Mark string
 	// Main is the PID of a parked run's command.
 	Main int `json:",omitempty"`
 }
@@ -76,7 +75,8 @@ func (s store) status(id string) (RunStatus, error) {
 	case readJSON(s.file(id, "end.json"), &end) == nil: // it ended between the two reads
 		status.State = RunExited
 	}
-	status.Stderr = s.stderr(id)
+	said, _ := tailOf(s.file(id, "err"), stderrShown)
+	status.Stderr = validTail(said, stderrShown)
 	info, err := os.Stat(s.file(id, "out"))
 	if err == nil {
 		status.Size = info.Size()
@@ -93,12 +93,6 @@ func (s store) status(id string) (RunStatus, error) {
 		status.Ended = info.ModTime()
 	}
 	return status, nil
-}
-
-// stderr returns the end of the run's stderr.
-func (s store) stderr(id string) string {
-	end, _ := tailOf(s.file(id, "err"), stderrShown)
-	return validTail(end, stderrShown)
 }
 
 // remove deletes the record of a run that has ended. Without the record, what the run has left could not be found.

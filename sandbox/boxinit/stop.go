@@ -1,7 +1,6 @@
 package boxinit
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -31,7 +30,7 @@ func stop(s store, id string) error {
 	asked := make(map[process]bool)
 	ours := func() ([]process, error) {
 		all, err := processes()
-		return belonging(all, sup, cmp.Or(sup.Mark, id), markOf), err
+		return belonging(all, sup, sup.Mark, markOf), err
 	}
 	begun := time.Now()
 	for time.Since(begun) < stopGrace {

@@ -124,8 +124,8 @@ func (s Strength) maps(text string) bool {
 	return len(fields) >= 3 && fields[0] == "0" && fields[1] != "0"
 }
 
-// limit returns the smallest limit of a cgroup of version 2 or 1 and of those above it that the container sees. One that
-// consists of a quota and a period is returned as a percentage.
+// limit returns the smallest limit of a cgroup of version 2 or 1 and of those above it that the container sees. One
+// that consists of a quota and a period is returned as a percentage.
 func limit(root, two string, one ...string) int64 {
 	cgroups, least := root+"sys/fs/cgroup/", int64(math.MaxInt64)
 	take := func(paths ...string) {

@@ -86,8 +86,8 @@ type Parking struct {
 	Facts Facts
 }
 
-// Facts select what of a container's files counts, with their names and contents. A link counts with its target: in Tree
-// its name, or the content of the file that it leads to; in Files everything in a folder, too.
+// Facts select what of a container's files counts, with their names and contents. A link counts with its target: in
+// Tree its name, or the content of the file that it leads to; in Files everything in a folder, too.
 type Facts struct {
 	// Tree is a folder in which all names count, at every depth.
 	Tree string
@@ -100,8 +100,8 @@ type Facts struct {
 	Imports string
 	// Files are paths of files whose content counts, or of folders in which the contents of all files count.
 	Files []string
-	// Sources are names of files in Files that may be links of another kind: JSON objects with the type "link" and the
-	// absolute path of a folder as source. That folder counts like one in Files.
+	// Sources are names of files in Files that may lead to other folders, as JSON objects with the type "link". If one may
+	// do that, nothing is parked.
 	Sources []string
 }
 
@@ -153,7 +153,6 @@ type Op string
 
 // The operations. A reply to each of them ends it; a run that is followed has one before its output, too.
 const (
-	OpPing    Op = "ping"
 	OpRun     Op = "run"    // starts Run; with Follow, its output follows, and its status
 	OpFollow  Op = "follow" // the output of run ID from Offset on, and its status
 	OpPark    Op = "park"   // parks a run; without a key, discards the parked one

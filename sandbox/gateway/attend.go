@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Attend takes the connections that each room's container offers at a path: the bot asks for its operations on them. The
-// callback owns the connection, and gets the value of a field of the request's header with it. It must not block. A process
-// of the agent can offer one, too; it can only pretend to be its own container. Call Attend before Open.
+// Attend takes the connections that each room's container offers at a path: the bot asks for its operations on them.
+// The callback owns the connection, and gets the value of a field of the request's header with it. It must not block. A
+// process of the agent can offer one, too; it can only pretend to be its own container. Call Attend before Open.
 func (g *Gateway) Attend(path, field string, offered func(room string, conn net.Conn, value string)) {
 	g.attendPath, g.attendField, g.offered = path, field, offered
 }

@@ -14,8 +14,8 @@ import (
 // roomFile returns the file that names the room of a directory. It is not in there, where the container would see it.
 func roomFile(dir string) string { return dir + ".room" }
 
-// Folder returns the path of a room's directory: the one with the beginning of its hash, or with all of it, shortly written, if
-// another room has that.
+// Folder returns the path of a room's directory: the one with the beginning of its hash, or with all of it, shortly
+// written, if another room has that.
 func (g *Gateway) Folder(room string) string {
 	sum := sha256.Sum256([]byte(room))
 	short, whole := filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8])), filepath.Join(g.cfg.Dir, base64.RawURLEncoding.EncodeToString(sum[:]))

@@ -83,7 +83,8 @@ func New(cfg Config) *Gateway {
 		cfg.reachable = foreign
 	}
 	return &Gateway{
-		cfg: cfg, proxies: httpproxy.FromEnvironment().ProxyFunc(), doors: map[string]*door{}, runs: map[string]map[string]bool{},
+		cfg: cfg, proxies: httpproxy.FromEnvironment().ProxyFunc(),
+		doors: map[string]*door{}, runs: map[string]map[string]bool{},
 		services: map[string]func(string) http.Handler{}, routes: map[string]func(string) http.Handler{},
 		conns: make(chan struct{}, allConns), plain: make(chan struct{}, allPlain),
 	}
@@ -98,8 +99,8 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	return g.open(room)
 }
 
-// Renew is Open with a new directory in place of the room's old one. What still runs in a container that is gone, and has
-// the old one mounted, reaches nothing any more.
+// Renew is Open with a new directory in place of the room's old one. What still runs in a container that is gone, and
+// has the old one mounted, reaches nothing any more.
 func (g *Gateway) Renew(room string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

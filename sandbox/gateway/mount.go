@@ -20,8 +20,8 @@ func (g *Gateway) Mount(path string, service func(room string) http.Handler) {
 	g.services[path] = service
 }
 
-// Route offers rooms what is below a prefix, such as "/model/". The handler is made for each request with the room of the
-// socket that it came through, and bounds everything itself. Call Route before Open.
+// Route offers rooms what is below a prefix, such as "/model/". The handler is made for each request with the room of
+// the socket that it came through, and bounds everything itself. Call Route before Open.
 func (g *Gateway) Route(prefix string, handler func(room string) http.Handler) {
 	g.routes[prefix] = handler
 }

@@ -2,8 +2,8 @@ package gateway
 
 import "context"
 
-// share bounds how much of something one room holds, and all rooms together. A part is the room's own, so that other rooms
-// cannot take all of it.
+// share bounds how much of something one room holds, and all rooms together. A part is the room's own, so that other
+// rooms cannot take all of it.
 type share struct {
 	most   chan struct{} // of the room
 	own    chan struct{} // the part of that which no other room can take

@@ -31,7 +31,8 @@ func (g *Gateway) via(scheme, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// way returns the function that connects to the targets of requests with a scheme: directly, or through the host's proxy.
+// way returns the function that connects to the targets of requests with a scheme: directly, or through the host's
+// proxy.
 func (g *Gateway) way(scheme string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		proxy, err := g.via(scheme, address)
@@ -57,9 +58,9 @@ func (g *Gateway) way(scheme string) func(ctx context.Context, network, address 
 	}
 }
 
-// judge returns what the host's proxy is asked for in place of an address: the allowed addresses that the name has here,
-// so that what is judged is what is dialled. With ProxyNames it is the name itself, unless it has a forbidden address
-// here; what the name means is then up to the proxy.
+// judge returns what the host's proxy is asked for in place of an address: the allowed addresses that the name has
+// here, so that what is judged is what is dialled. With ProxyNames it is the name itself, unless it has a forbidden
+// address here; what the name means is then up to the proxy.
 func (g *Gateway) judge(ctx context.Context, address string) ([]string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -157,8 +158,8 @@ func answer(conn net.Conn) (string, error) {
 	return status, nil
 }
 
-// relay is the transport for plain requests. Tunnels to port 80 are often forbidden, so with ProxyNames the host's proxy
-// gets such a request as it is.
+// relay is the transport for plain requests. Tunnels to port 80 are often forbidden, so with ProxyNames the host's
+// proxy gets such a request as it is.
 type relay struct {
 	g               *Gateway
 	direct, through *http.Transport
