@@ -15,6 +15,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
+	"matrix-tui/state/transcripts"
 )
 
 // Config holds the operator's settings for the account and its tasks.
@@ -75,7 +76,7 @@ type Config struct {
 type Parts struct {
 	Store       *state.Store
 	Journal     *state.Journal
-	Transcripts *state.Transcripts
+	Transcripts *transcripts.Files
 	Podman      *sandbox.Rooms
 	Gateway     *gateway.Gateway
 	Route       *gemini.Route // to the model

@@ -17,6 +17,7 @@ import (
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/transcripts"
 )
 
 // testGateway serves no room.
@@ -45,7 +46,7 @@ func newDeciding(t *testing.T, policy string) *deciding {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
+	transcripts, err := transcripts.Open(dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}

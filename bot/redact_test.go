@@ -9,6 +9,8 @@ import (
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/scrub"
+	"matrix-tui/state/transcripts"
 )
 
 // What a redacted message said is in no record that is kept or shown: not in the task, the history, the execution and the
@@ -34,7 +36,7 @@ func TestRedactedEverywhere(t *testing.T) {
 	turns = append(turns, state.Turn{Role: "user", Content: rec.Answers[0].Answer, Event: "$3"})
 	for _, err := range []error{
 		d.bot.Transcripts.Begin(d.env.ID, "$1", rec.Text),
-		d.bot.Transcripts.Append(d.env.ID, state.Line{Kind: state.KindUser, Event: "$3", Text: rec.Answers[0].Answer}),
+		d.bot.Transcripts.Append(d.env.ID, transcripts.Line{Kind: transcripts.KindUser, Event: "$3", Text: rec.Answers[0].Answer}),
 		d.bot.Store.Conversations.Append(ctx, d.id, turns...), d.bot.Store.Conversations.SetSession(ctx, d.id, "s1"), d.bot.Journal.Tasks.Finish(ctx, rec.Key),
 	} {
 		if err != nil {
@@ -47,15 +49,15 @@ func TestRedactedEverywhere(t *testing.T) {
 	}
 	d.decides()
 
-	if rec, _ = d.bot.Journal.Tasks.Get(ctx, rec.Key); rec.Text != state.Deleted || rec.Said[0].Text != state.Deleted || rec.Said[1].Text != "and hurry" || rec.Answers[0].Answer != state.Deleted {
+	if rec, _ = d.bot.Journal.Tasks.Get(ctx, rec.Key); rec.Text != scrub.Deleted || rec.Said[0].Text != scrub.Deleted || rec.Said[1].Text != "and hurry" || rec.Answers[0].Answer != scrub.Deleted {
 		t.Errorf("the task has %q, %v, %v", rec.Text, rec.Said, rec.Answers)
 	}
 	lines, _, err := d.bot.Transcripts.Load(d.env.ID)
-	if err != nil || len(lines) != 2 || lines[0].Text != state.Deleted {
+	if err != nil || len(lines) != 2 || lines[0].Text != scrub.Deleted {
 		t.Errorf("the transcript has %v (%v)", lines, err)
 	}
 	for i, turn := range d.bot.Store.Conversations.History(d.id) {
-		if want := i == 1 || i == 3; (turn.Content == state.Deleted) == want {
+		if want := i == 1 || i == 3; (turn.Content == scrub.Deleted) == want {
 			t.Errorf("the history has %v", turn)
 		}
 	}
@@ -63,7 +65,7 @@ func TestRedactedEverywhere(t *testing.T) {
 		t.Errorf("the next task continues session %s", s)
 	}
 	_, execution, ok := d.bot.Store.Executions.Get(task.ExecutionID(d.id, "$1"))
-	if !ok || strings.Contains(string(execution), secret) || !strings.Contains(string(execution), state.Deleted) {
+	if !ok || strings.Contains(string(execution), secret) || !strings.Contains(string(execution), scrub.Deleted) {
 		t.Errorf("the execution is %s", execution)
 	}
 	if err := d.bot.Store.Close(); err != nil { // state.json follows in the background

@@ -198,16 +198,3 @@ func BenchmarkJournalNextTaskOf10k(b *testing.B) {
 		}
 	}
 }
-
-// Begin and End of a task on a transcript of maximum length.
-func BenchmarkTranscriptTaskInLongFile(b *testing.B) {
-	tr, dir := openTranscripts(b)
-	line := Line{Kind: KindTool, Event: "$before", Tool: "run_shell_command", Text: strings.Repeat("output ", 100)}.encode()
-	must(b, os.WriteFile(filepath.Join(dir, "box.jsonl"), []byte(strings.Repeat(string(line), (MaxTranscript-1<<20)/len(line))), 0o600))
-	i := 0
-	for b.Loop() {
-		i++
-		must(b, tr.Begin("box", fmt.Sprint("$", i), "task"))
-		must(b, tr.End("box", fmt.Sprint("$", i), "completed"))
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"matrix-tui/state/disk"
 	"time"
 )
 
@@ -34,6 +35,6 @@ func (j *Journal) LastClock(ctx context.Context) (c Clock, err error) {
 // KeepClock stores a time for the next start.
 func (j *Journal) KeepClock(ctx context.Context, c Clock) error {
 	j.routine.Add(1)
-	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES ('clock', ?)", string(encodeJSON(c)))
+	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES ('clock', ?)", string(disk.JSON(c)))
 	return j.failed("store the time", err)
 }

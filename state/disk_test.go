@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"matrix-tui/state/transcripts"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,7 +54,7 @@ func TestStoreInReadOnlyFolder(t *testing.T) {
 	}
 	_, err = Lock(filepath.Join(dir, "sub"))
 	wantSentence(t, err, "read-only")
-	_, err = OpenTranscripts(dir, zerolog.Nop())
+	_, err = transcripts.Open(dir, zerolog.Nop())
 	wantSentence(t, err, "read-only")
 	setReadOnly(t, dir, false)
 	if got := openStore(t, dir).Containers.Of("!r"); got != "box" {
@@ -165,12 +166,12 @@ func TestQuestionOnFullDisk(t *testing.T) {
 
 func TestTranscriptOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "1m")
-	tr, err := OpenTranscripts(dir, zerolog.Nop())
+	tr, err := transcripts.Open(dir, zerolog.Nop())
 	must(t, err)
 	must(t, tr.Begin("box", "$1", "task"))
 	free := fill(t, dir)
 	for range 3 {
-		wantSentence(t, tr.Append("box", Line{Kind: KindAssistant, Text: strings.Repeat("x", 9000)}), "no space left")
+		wantSentence(t, tr.Append("box", transcripts.Line{Kind: transcripts.KindAssistant, Text: strings.Repeat("x", 9000)}), "no space left")
 	}
 	free()
 	must(t, tr.End("box", "$1", "done"))

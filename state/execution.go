@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"matrix-tui/state/disk"
 	"slices"
 )
 
@@ -126,7 +127,7 @@ func window(list executions) executions {
 			}
 			if size += len(e.raw); count > 1 && size > MaxFinishedBytes {
 				size -= len(e.raw)
-				e.raw = shorten(e.raw, shortExecution)
+				e.raw = disk.Shorten(e.raw, shortExecution)
 				if len(e.raw) > shortExecution { // not written by us
 					continue
 				}

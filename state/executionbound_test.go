@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"matrix-tui/state/disk"
 	"strings"
 	"testing"
 
@@ -95,8 +96,8 @@ func TestShorten(t *testing.T) {
 	for i := range 64 {
 		list = append(list, fmt.Sprint(i, long[:1<<16]))
 	}
-	raw := encodeJSON(map[string]any{"session_id": "a", "state": "completed", "transcript": list, "answers": []any{map[string]any{"answer": long, "by": "@a:b"}}, "updated_at": "2026", "n": 12345678901234567})
-	got := shorten(raw, 4<<10)
+	raw := disk.JSON(map[string]any{"session_id": "a", "state": "completed", "transcript": list, "answers": []any{map[string]any{"answer": long, "by": "@a:b"}}, "updated_at": "2026", "n": 12345678901234567})
+	got := disk.Shorten(raw, 4<<10)
 	var e struct {
 		ID         string `json:"session_id"`
 		N          json.Number
@@ -109,7 +110,7 @@ func TestShorten(t *testing.T) {
 	if e.ID != "a" || e.N != "12345678901234567" || !strings.HasPrefix(e.Transcript[0], "0é") || !strings.Contains(e.Answers[0].Answer, "left out") || e.Answers[0].By != "@a:b" {
 		t.Errorf("shortened to %s", got)
 	}
-	if small := json.RawMessage(`{"session_id": "a"}`); string(shorten(small, 100)) != string(small) {
+	if small := json.RawMessage(`{"session_id": "a"}`); string(disk.Shorten(small, 100)) != string(small) {
 		t.Error("a short one was changed")
 	}
 }

@@ -18,9 +18,6 @@ var notState = []string{
 	"memory.db", "memory.db-wal", "memory.db-shm", "memory.db.lock", "memory.db.damaged", // a cache
 }
 
-// TranscriptFolder is the folder of the files that only grow.
-const TranscriptFolder = "transcripts"
-
 // Walk visits the files of the state, each folder before its contents; "." is the state folder itself. It skips what
 // disappears meanwhile. Databases in use are copied with Snapshot; their sidecars are skipped.
 func Walk(dir string, visit func(name string, d fs.DirEntry) error) error {

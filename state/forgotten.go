@@ -6,21 +6,15 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"strings"
+	"matrix-tui/state/scrub"
 	"time"
 )
 
 // maxForgotten bounds the hashes of a room: the oldest go first.
 const maxForgotten = 10_000
 
-// Plain returns a text as it is compared: white space, letter case and the marks of a list do not count.
-func Plain(text string) string {
-	text = strings.TrimLeft(strings.TrimSpace(text), "-*+•# \t")
-	return strings.ToLower(strings.Join(strings.Fields(text), " "))
-}
-
 func hashOf(text string) string {
-	sum := sha256.Sum256([]byte(Plain(text)))
+	sum := sha256.Sum256([]byte(scrub.Plain(text)))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -54,7 +48,7 @@ func (j *Memory) MarkUntidy(ctx context.Context, room string) error {
 func forget(ctx context.Context, tx *sql.Tx, room string, texts ...string) error {
 	kept := 0
 	for _, text := range texts {
-		if Plain(text) == "" {
+		if scrub.Plain(text) == "" {
 			continue
 		}
 		kept++

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/disk"
 	"matrix-tui/state/sentence"
 	"matrix-tui/state/sqlitefile"
 )
@@ -71,7 +72,7 @@ func assemble(c *core) *Journal {
 // the whole file first. It returns ErrNewer for a journal of a newer release, ErrOlder for one that is too old. The caller
 // holds the directory's Lock.
 func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal, error) {
-	if err := makeDir(filepath.Dir(path)); err != nil {
+	if err := disk.MakeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	j := assemble(&core{path: path, log: log})
@@ -90,7 +91,7 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 		}
 	}
 	if err != nil {
-		return nil, explain(fmt.Errorf("open journal: %w", err), path)
+		return nil, disk.Explain(fmt.Errorf("open journal: %w", err), path)
 	}
 	return j, nil
 }
@@ -103,7 +104,7 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	}
 	j := assemble(&core{path: path, log: zerolog.Nop(), readOnly: true})
 	if err := j.connect(url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}); err != nil {
-		return nil, explain(fmt.Errorf("read journal: %w", err), path)
+		return nil, disk.Explain(fmt.Errorf("read journal: %w", err), path)
 	}
 	version, err := j.version(ctx)
 	if err == nil && version < schemaVersion {
@@ -112,7 +113,7 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	}
 	if err != nil {
 		_ = j.db.Close()
-		return nil, explain(fmt.Errorf("read journal: %w", err), path)
+		return nil, disk.Explain(fmt.Errorf("read journal: %w", err), path)
 	}
 	return j, nil
 }
@@ -133,7 +134,7 @@ func JoinJournal(ctx context.Context, path string) (*Journal, error) {
 	}
 	j := assemble(&core{path: path, log: zerolog.Nop(), joined: true})
 	if err := errors.Join(read.Close(), j.connect(j.params())); err != nil {
-		return nil, explain(fmt.Errorf("open journal: %w", err), path)
+		return nil, disk.Explain(fmt.Errorf("open journal: %w", err), path)
 	}
 	return j, nil
 }
@@ -145,7 +146,7 @@ func (j *Journal) Corrupt() string { return j.Snapshots.corrupt }
 func (j *Journal) Close() error {
 	j.Snapshots.close()
 	if err := j.db.Close(); err != nil {
-		return explain(fmt.Errorf("close journal: %w", err), j.path)
+		return disk.Explain(fmt.Errorf("close journal: %w", err), j.path)
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func (j *Journal) create() error {
 	if err := sqlitefile.Create(j.path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(j.path))
+	return disk.SyncDir(filepath.Dir(j.path))
 }
 
 func (j *Journal) params() url.Values {
@@ -207,5 +208,5 @@ func (c *core) failed(what string, err error) error {
 		return nil
 	}
 	c.noteDamage(err)
-	return explain(fmt.Errorf("%s: %w", what, err), c.path)
+	return disk.Explain(fmt.Errorf("%s: %w", what, err), c.path)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"matrix-tui/state/disk"
 	"matrix-tui/state/sentence"
 )
 
@@ -19,20 +20,20 @@ type DirLock struct{ file *os.File }
 // Lock locks dir (created with mode 0700 if missing) for this process. While another process has it, the error is
 // ErrLocked with a sentence that names that process. Whoever writes in dir must hold the lock.
 func Lock(dir string) (*DirLock, error) {
-	if err := makeDir(dir); err != nil {
+	if err := disk.MakeDir(dir); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, "lock")
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, explain(fmt.Errorf("open lock: %w", err), path)
+		return nil, disk.Explain(fmt.Errorf("open lock: %w", err), path)
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, heldBy(file, dir)
 		}
-		return nil, explain(fmt.Errorf("lock %s: %w", path, err), path)
+		return nil, disk.Explain(fmt.Errorf("lock %s: %w", path, err), path)
 	}
 	// The process ID is only for the next process's sentence: if a full disk prevents writing it, that does not matter.
 	if file.Truncate(0) == nil {
@@ -68,12 +69,4 @@ func heldBy(file *os.File, dir string) error {
 	}
 	return sentence.Newf(fmt.Errorf("lock %s, held by %s: %w", dir, owner, ErrLocked),
 		"A bot already runs on %s (%s): stop it first, or set STATE_DIR to another folder.", dir, owner)
-}
-
-// makeDir creates dir with mode 0700 if it is missing. An existing directory keeps its mode: it is the operator's.
-func makeDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return explainIn(fmt.Errorf("create state directory: %w", err), dir, dir)
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/disk"
 	"matrix-tui/state/event"
 )
 
@@ -145,7 +146,7 @@ func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
 		}
 		var file string
 		if m.File != nil {
-			file = string(encodeJSON(m.File))
+			file = string(disk.JSON(m.File))
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO message (txn, room, kind, task, number, relation, target, about, thread,
 			notice, body, details, small, mentions, file, event, status, error, at)
@@ -221,7 +222,7 @@ func (j *Messages) MarkSent(ctx context.Context, txn, event string) error {
 // MarkRefused records that the homeserver will never accept a message, and why. A sent message stays sent.
 func (j *Messages) MarkRefused(ctx context.Context, txn, why string) error {
 	return j.mark(ctx, "mark message refused",
-		"UPDATE message SET status = iif(status = 1, 1, 2), error = iif(status = 1, error, ?2) WHERE txn = ?1", txn, clip(why, 4096))
+		"UPDATE message SET status = iif(status = 1, 1, 2), error = iif(status = 1, error, ?2) WHERE txn = ?1", txn, disk.Clip(why, 4096))
 }
 
 // Unsay removes what a message says from the journal. One that is not sent yet is not sent any more.

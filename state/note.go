@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"matrix-tui/state/scrub"
 	"slices"
 	"time"
 )
@@ -64,7 +65,7 @@ func scanNote(row scanner) (n Note, err error) {
 
 // noteID identifies a note by its room and text.
 func noteID(room, text string) string {
-	sum := sha256.Sum256([]byte(room + "\x00" + Plain(text)))
+	sum := sha256.Sum256([]byte(room + "\x00" + scrub.Plain(text)))
 	return hex.EncodeToString(sum[:5])
 }
 

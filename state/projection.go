@@ -18,6 +18,7 @@ import (
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/state/damage"
+	"matrix-tui/state/disk"
 )
 
 // fileShare bounds what state.json costs: the time between two writes is at least this many times what the last took.
@@ -31,7 +32,7 @@ func (s *Store) newerThanSnapshot(ctx context.Context) (bool, error) {
 	}
 	info, err := os.Stat(s.path)
 	if err != nil {
-		return false, explain(fmt.Errorf("read state: %w", err), s.path)
+		return false, disk.Explain(fmt.Errorf("read state: %w", err), s.path)
 	}
 	return info.ModTime().After(restored.At), nil
 }
@@ -62,14 +63,14 @@ func (s *Store) load() (*contents, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explain(fmt.Errorf("read state: %w", err), s.path)
+		return nil, disk.Explain(fmt.Errorf("read state: %w", err), s.path)
 	}
 	if broken == nil {
 		return c, nil
 	}
 	aside := damage.AsideName(s.path)
 	if err := os.Rename(s.path, aside); err != nil {
-		return nil, explain(fmt.Errorf("move damaged file aside: %w", err), s.path)
+		return nil, disk.Explain(fmt.Errorf("move damaged file aside: %w", err), s.path)
 	}
 	s.corrupt = aside
 	s.log.Error().Err(broken).Str("moved_to", s.corrupt).Msg("state.json does not parse: moved aside")
@@ -116,7 +117,7 @@ func (s *Store) writeNow() error {
 	s.mu.Lock()
 	file := s.now.projection()
 	s.mu.Unlock()
-	return explain(s.write(file), s.path)
+	return disk.Explain(s.write(file), s.path)
 }
 
 // write replaces the file atomically.
@@ -133,7 +134,7 @@ func (s *Store) write(c *contents) error {
 	if err := file.CloseAtomicallyReplace(); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	return syncDir(filepath.Dir(s.path))
+	return disk.SyncDir(filepath.Dir(s.path))
 }
 
 // probe checks that the folder is writable without writing the whole file.
@@ -167,18 +168,6 @@ func (s *Store) clearLeftovers() error {
 		if err := os.Remove(filepath.Join(filepath.Dir(s.path), e.Name())); err != nil {
 			return fmt.Errorf("remove leftover: %w", err)
 		}
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync directory: %w", err)
 	}
 	return nil
 }

@@ -1,20 +1,14 @@
 package state
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
+	"matrix-tui/state/disk"
 	"matrix-tui/state/event"
+	"matrix-tui/state/scrub"
 )
-
-// Deleted is kept in place of what a redacted message said.
-const Deleted = "(deleted)"
 
 // typesWithText are the types of the events that say something.
 const typesWithText = "'" + event.TypeMessage + "', 'm.sticker', '" + event.TypePoll + "', '" + event.TypePollEarly + "'"
@@ -42,7 +36,7 @@ func (j *Removal) Redact(ctx context.Context, home, id, room string) (tasks []Ta
 		if err != nil {
 			return err
 		}
-		found, err := queryAll(ctx, tx, scanTask, queryPartOf, room, string(encodeJSON(id)))
+		found, err := queryAll(ctx, tx, scanTask, queryPartOf, room, string(disk.JSON(id)))
 		if err != nil {
 			return err
 		}
@@ -75,17 +69,17 @@ func (j *Removal) Quoted(ctx context.Context, home, event, room, session string)
 // withdrawn; so does one that has approved a command.
 func (t *Task) redact(event string) {
 	if t.Event == event {
-		t.Text, t.Edited = Deleted, true // Edited: the caption of its file does not count
+		t.Text, t.Edited = scrub.Deleted, true // Edited: the caption of its file does not count
 	}
 	for i := range t.Said {
 		if said := &t.Said[i]; said.Event == event && (i < t.Given || t.State == TaskAnswered || t.State == TaskDone) {
-			said.Text, said.Edited = Deleted, true
+			said.Text, said.Edited = scrub.Deleted, true
 		}
 	}
 	for i := range t.Answers {
 		last := i == len(t.Answers)-1 && (t.State == TaskQueued || t.State == TaskRunning)
 		if a := &t.Answers[i]; a.Event == event && !(last && (t.Container == "" || t.Approved != nil)) {
-			a.Answer = Deleted
+			a.Answer = scrub.Deleted
 		}
 	}
 	for i := range t.Files {
@@ -93,55 +87,4 @@ func (t *Task) redact(event string) {
 			f.Caption = ""
 		}
 	}
-}
-
-// Redact removes what a message said from a room's history. If it was there, the agent's session may have it, and ends:
-// see EndSession.
-func (s Conversations) Redact(ctx context.Context, room, event string) error {
-	return s.update(ctx, func(c *contents) bool {
-		var kept turns
-		found := false
-		for _, raw := range c.history[room] {
-			var t Turn
-			if json.Unmarshal(raw, &t) == nil && t.Role == "user" && t.Event == event && t.Content != Deleted {
-				t.Content, found = Deleted, true
-				raw = encodeTurn(t)
-			}
-			kept = append(kept, raw)
-		}
-		if found {
-			c.history[room] = kept
-			c.endSession(room)
-		}
-		return found
-	}, room)
-}
-
-// Redact removes what a message said from a room's transcript.
-func (t *Transcripts) Redact(room, event string) error {
-	return t.each(room, "redact message in transcript", func(part string) error { return t.redact(part, room, event) })
-}
-
-func (t *Transcripts) redact(path, room, event string) error {
-	data, err := readEnd(path, t.max+maxLine)
-	if err != nil || !bytes.Contains(data, encodeJSON(event)) {
-		return err
-	}
-	var kept bytes.Buffer
-	found := false
-	for text := range bytes.Lines(data) {
-		var line Line
-		if json.Unmarshal(text, &line) == nil && line.Event == event && (line.Room == room || line.Room == "") && (line.Kind == KindBegin || line.Kind == KindUser) && line.Text != Deleted {
-			line.Text, found = Deleted, true
-			text = line.encode()
-		}
-		kept.Write(text)
-	}
-	if !found {
-		return nil
-	}
-	if err := renameio.WriteFile(path, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600)); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
 }

@@ -2,13 +2,10 @@ package state
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rs/zerolog"
 )
 
 func TestRemoveRoom(t *testing.T) {
@@ -36,21 +33,5 @@ func TestRemoveRoom(t *testing.T) {
 	}
 	if len(s.Conversations.History("!kept:x")) != 1 || s.Conversations.Session("!kept:x") == "" || len(s.Executions.In("!kept:x")) != 1 {
 		t.Error("the other room has lost something")
-	}
-}
-
-func TestRemoveTranscript(t *testing.T) {
-	dir := t.TempDir()
-	transcripts, err := OpenTranscripts(dir, zerolog.Nop())
-	must(t, err)
-	must(t, transcripts.Begin("sandbox-a", "$1", "hello"))
-	must(t, transcripts.Begin("sandbox-b", "$1", "hello"))
-	must(t, os.WriteFile(fileOf(filepath.Join(dir, "transcripts"), "sandbox-a")+".1", nil, 0o600))
-	must(t, transcripts.Remove("sandbox-a"))
-	must(t, transcripts.Remove("sandbox-a"))
-	left, err := os.ReadDir(filepath.Join(dir, "transcripts"))
-	must(t, err)
-	if len(left) != 1 || left[0].Name() != filepath.Base(fileOf(dir, "sandbox-b")) {
-		t.Errorf("left: %v", left)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/disk"
 	"matrix-tui/state/event"
 )
 
@@ -52,7 +53,7 @@ func (j *Snapshots) Restored(ctx context.Context) (*Restored, error) {
 }
 
 func (j *Snapshots) noteRestored(ctx context.Context, r Restored) error {
-	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')", restoredKey, string(encodeJSON(r)))
+	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')", restoredKey, string(disk.JSON(r)))
 	return j.failed("note what was restored", err)
 }
 
@@ -102,7 +103,7 @@ func (c *core) noteDamage(err error) {
 		}
 		c.log.Error().Err(err).Str("journal", c.path).Msg("journal is damaged: the next start restores a snapshot")
 		if report := c.onDamage.Load(); report != nil {
-			(*report)(explain(fmt.Errorf("journal is damaged: %w", err), c.path))
+			(*report)(disk.Explain(fmt.Errorf("journal is damaged: %w", err), c.path))
 		}
 	})
 }
@@ -169,7 +170,7 @@ func (j *Snapshots) putNew() error {
 	if err := os.Rename(j.newPath(), j.path); err != nil {
 		return fmt.Errorf("replace damaged journal: %w", err)
 	}
-	return syncDir(filepath.Dir(j.path))
+	return disk.SyncDir(filepath.Dir(j.path))
 }
 
 // copySnapshot copies a snapshot, checks the copy, and returns its time.

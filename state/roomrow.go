@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/disk"
 )
 
 // roomsKey in the table meta says that the table room is filled: state.json is a projection of it from then on.
@@ -114,7 +115,7 @@ func (j *Journal) saveRooms(ctx context.Context, rows []roomRow) error {
 			if r.empty() {
 				continue
 			}
-			packages, history, executions := string(encodeJSON(r.packages)), joinList(r.history), joinList(r.executions)
+			packages, history, executions := string(disk.JSON(r.packages)), joinList(r.history), joinList(r.executions)
 			if _, err := tx.ExecContext(ctx, "INSERT INTO room VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				r.room, r.container, r.session, r.reset, r.volumes, r.successor, packages, history, executions); err != nil {
 				return fmt.Errorf("room %s: %w", r.room, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/state/disk"
 	"matrix-tui/state/sentence"
 )
 
@@ -35,7 +36,7 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 	s := newStore(filepath.Dir(j.path), log)
 	s.journal = j
 	if err := s.clearLeftovers(); err != nil {
-		return nil, explain(err, s.path)
+		return nil, disk.Explain(err, s.path)
 	}
 	file, err := s.load()
 	if err != nil {
@@ -77,7 +78,7 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 		}
 	}
 	if err := s.agree(file != nil && known != nil); err != nil {
-		return nil, explain(err, s.path)
+		return nil, disk.Explain(err, s.path)
 	}
 	s.keeper.Go(s.keepFile)
 	return s, nil
@@ -105,7 +106,7 @@ func ReadStore(dir string) (*Store, error) {
 		return s, nil
 	}
 	if err != nil {
-		return nil, explain(fmt.Errorf("read state: %w", err), s.path)
+		return nil, disk.Explain(fmt.Errorf("read state: %w", err), s.path)
 	}
 	if s.now = c; broken != nil {
 		return nil, sentence.Newf(fmt.Errorf("parse %s: %w", s.path, broken),

@@ -12,25 +12,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/state/disk"
 	"matrix-tui/state/event"
+	"matrix-tui/state/scrub"
+	"matrix-tui/state/transcripts"
 )
 
 func TestScrubs(t *testing.T) {
 	long := strings.Repeat("word ", 4000) + "pelican  Seventeen"
 	for _, c := range []struct {
 		name, text, want string
-		scrub            *Scrub
+		scrub            *scrub.Scrub
 	}{
-		{"a whole text", "The code is Pelican\nseventeen.", Deleted, Without("pelican seventeen")},
-		{"a long one", long, Deleted, Without("pelican seventeen")},
-		{"another text", "the pelican", "", Without("pelican seventeen")},
-		{"one of several", "b is here", Deleted, Without("a is here", "b is here")},
-		{"nothing", "x", "", Without("", " ")},
-		{"an edit", "alice: paint the barn red → Done", "alice: paint the shed red → Done", Replacing("paint the shed", "paint the barn")},
-		{"on one line", "asked: paint the barn", "asked: paint the shed", Replacing("paint the shed", "paint\nthe barn")},
-		{"a short word elsewhere", "yes, I do", "", Replacing("no", "yes")},
-		{"a short word alone", "yes", "", Replacing("no", "yes")},
-		{"a longer version is there already", "paint the barn red", "", Replacing("paint the barn red", "paint the barn")},
+		{"a whole text", "The code is Pelican\nseventeen.", scrub.Deleted, scrub.Without("pelican seventeen")},
+		{"a long one", long, scrub.Deleted, scrub.Without("pelican seventeen")},
+		{"another text", "the pelican", "", scrub.Without("pelican seventeen")},
+		{"one of several", "b is here", scrub.Deleted, scrub.Without("a is here", "b is here")},
+		{"nothing", "x", "", scrub.Without("", " ")},
+		{"an edit", "alice: paint the barn red → Done", "alice: paint the shed red → Done", scrub.Replacing("paint the shed", "paint the barn")},
+		{"on one line", "asked: paint the barn", "asked: paint the shed", scrub.Replacing("paint the shed", "paint\nthe barn")},
+		{"a short word elsewhere", "yes, I do", "", scrub.Replacing("no", "yes")},
+		{"a short word alone", "yes", "", scrub.Replacing("no", "yes")},
+		{"a longer version is there already", "paint the barn red", "", scrub.Replacing("paint the barn red", "paint the barn")},
 	} {
 		if got, hit := c.scrub.Text(c.text); hit != (c.want != "") || got != c.want && hit {
 			t.Errorf("%s: %q, %v, want %q", c.name, got, hit, c.want)
@@ -41,7 +44,7 @@ func TestScrubs(t *testing.T) {
 // Only texts are scrubbed: identifiers, states and times with the same letters stay.
 func TestScrubJSON(t *testing.T) {
 	const data = `{"session_id":"done-1","state":"done","transcript":["it is done"],"answers":[{"question":"done?","by":"@done:x"}],"n":12345678901234567890}`
-	out, was, err := scrubJSON([]byte(data), Without("done"))
+	out, was, err := scrub.JSON([]byte(data), scrub.Without("done"))
 	if err != nil || len(was) != 2 {
 		t.Fatal(string(out), was, err)
 	}
@@ -79,7 +82,7 @@ func TestScrubEverywhere(t *testing.T) {
 	if err := j.Messages.MarkSent(ctx, "m1", "$sent"); err != nil {
 		t.Fatal(err)
 	}
-	out, err := j.Removal.Scrub(ctx, "!r", "!r", Without(word))
+	out, err := j.Removal.Scrub(ctx, "!r", "!r", scrub.Without(word))
 	if err != nil || !out.Found || out.Open {
 		t.Fatal(out, err)
 	}
@@ -129,7 +132,7 @@ func TestScrubEverywhere(t *testing.T) {
 	if err := store.Executions.Put(ctx, "!r", []byte(raw)); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := store.Conversations.Scrub(ctx, "!r", Without(word)); err != nil || !found {
+	if found, err := store.Conversations.Scrub(ctx, "!r", scrub.Without(word)); err != nil || !found {
 		t.Fatal(found, err)
 	}
 	if err := store.Close(); err != nil {
@@ -138,16 +141,16 @@ func TestScrubEverywhere(t *testing.T) {
 	if data, err = os.ReadFile(filepath.Join(dir, "state.json")); err != nil || bytes.Contains(data, []byte(word)) || !bytes.Contains(data, []byte("fine")) {
 		t.Errorf("state.json: %v\n%s", err, data)
 	}
-	transcripts, err := OpenTranscripts(dir, zerolog.Nop())
+	logs, err := transcripts.Open(dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []Line{{Kind: KindUser, Event: "$1", Text: word}, {Kind: KindTool, Event: "$1", Text: "echo " + word}, {Kind: KindAssistant, Event: "$1", Text: "kept"}} {
-		if err := transcripts.Append("!r", line); err != nil {
+	for _, line := range []transcripts.Line{{Kind: transcripts.KindUser, Event: "$1", Text: word}, {Kind: transcripts.KindTool, Event: "$1", Text: "echo " + word}, {Kind: transcripts.KindAssistant, Event: "$1", Text: "kept"}} {
+		if err := logs.Append("!r", line); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if found, err := transcripts.Scrub("!r", Without(word)); err != nil || !found {
+	if found, err := logs.Scrub("!r", scrub.Without(word)); err != nil || !found {
 		t.Fatal(found, err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "transcripts", "*"))
@@ -169,10 +172,10 @@ func TestScrubOthers(t *testing.T) {
 		_, err := j.Events.Commit(ctx, "t", []Event{e})
 		must(t, err)
 	}
-	_, err := j.Removal.Scrub(ctx, "!r", "!r", Replacing(Deleted, "yes"))
+	_, err := j.Removal.Scrub(ctx, "!r", "!r", scrub.Replacing(scrub.Deleted, "yes"))
 	must(t, err)
 	for range 2 {
-		_, err = j.Removal.Scrub(ctx, "!r", "!r", Replacing(Deleted, "yes", was).Sparing("!r", "$2"))
+		_, err = j.Removal.Scrub(ctx, "!r", "!r", scrub.Replacing(scrub.Deleted, "yes", was).Sparing("!r", "$2"))
 		must(t, err)
 	}
 	says := func(want ...string) {
@@ -186,7 +189,7 @@ func TestScrubOthers(t *testing.T) {
 		}
 	}
 	says("yes", "Sure. "+was+"tomorrow.", "What is (deleted)?\n1. Yes")
-	_, err = j.Removal.Scrub(ctx, "!r", "!r", Replacing(Deleted, was))
+	_, err = j.Removal.Scrub(ctx, "!r", "!r", scrub.Replacing(scrub.Deleted, was))
 	must(t, err)
 	says("yes", "Sure. (deleted)tomorrow.")
 	_, err = j.Removal.Redact(ctx, "!r", "$3", "!r")
@@ -198,7 +201,7 @@ func TestNeedle(t *testing.T) {
 	for text, want := range map[string]string{
 		"one, two": "one, two", "one  and two": "and two", "say \"hello all\"\nnow": "hello all", "\"<>\"": "", "a\u00a0bé c": "bé c",
 	} {
-		if got := needle(text); got != want || !bytes.Contains(encodeJSON(text), []byte(got)) || !strings.Contains(strings.Join(strings.Fields(text), " "), got) {
+		if got := scrub.Needle(text); got != want || !bytes.Contains(disk.JSON(text), []byte(got)) || !strings.Contains(strings.Join(strings.Fields(text), " "), got) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -206,7 +209,7 @@ func TestNeedle(t *testing.T) {
 	for i := range many {
 		many[i] = strings.Repeat("x", 12+i)
 	}
-	if where, _ := Replacing(Deleted, many...).where("body"); where != "" {
+	if where, _ := scrub.Replacing(scrub.Deleted, many...).Where("body"); where != "" {
 		t.Error("a query has too many terms for SQLite")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"matrix-tui/state/disk"
+	"matrix-tui/state/scrub"
 	"slices"
 )
 
@@ -37,14 +39,14 @@ type Scrubbed struct {
 
 // Scrub scrubs what the journal has of a room: events that are decided, tasks that are done, messages that were sent, notes
 // and imports. It keeps hashes of what it removes, also in other forms, for the room in which that must not be learned again.
-func (j *Removal) Scrub(ctx context.Context, room, home string, scrub *Scrub, forms ...func(text string) string) (out Scrubbed, err error) {
-	if len(scrub.needles) == 0 {
+func (j *Removal) Scrub(ctx context.Context, room, home string, change *scrub.Scrub, forms ...func(text string) string) (out Scrubbed, err error) {
+	if len(change.Needles) == 0 {
 		return out, nil
 	}
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		out = Scrubbed{}
-		for _, step := range []func(context.Context, *sql.Tx, string, *Scrub, *Scrubbed) error{scrubEvents, scrubTasks, scrubMessages, scrubNotes} {
-			if err := step(ctx, tx, home, scrub, &out); err != nil {
+		for _, step := range []func(context.Context, *sql.Tx, string, *scrub.Scrub, *Scrubbed) error{scrubEvents, scrubTasks, scrubMessages, scrubNotes} {
+			if err := step(ctx, tx, home, change, &out); err != nil {
 				return err
 			}
 		}
@@ -106,17 +108,17 @@ func scanKeyed(row scanner) (k keyed, err error) {
 	return k, err
 }
 
-func scrubEvents(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out *Scrubbed) error {
-	where, args := scrub.where("body")
+func scrubEvents(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scrub, out *Scrubbed) error {
+	where, args := change.Where("body")
 	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, body FROM event WHERE room = ? AND status <> 1 AND type IN ("+typesWithText+
 		") AND NOT (room = ? AND (event = ? OR rel_type = 'm.replace' AND relates_to = ?))"+where,
-		append([]any{room, scrub.home, scrub.event, scrub.event}, args...)...)
+		append([]any{room, change.Home, change.Event, change.Event}, args...)...)
 	for _, row := range rows {
-		now, was := row.scrubbed(scrub)
+		now, was := row.scrubbed(change)
 		if len(was) == 0 {
 			continue
 		}
-		out.add(scrub, was...)
+		out.add(change, was...)
 		if _, err := tx.ExecContext(ctx, "UPDATE event SET body = ?, raw = '' WHERE seq = ?", now, row.seq); err != nil {
 			return err
 		}
@@ -125,32 +127,32 @@ func scrubEvents(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out
 }
 
 // scrubbed returns the JSON as it is to be: nothing is left if a text goes as a whole.
-func (k keyed) scrubbed(scrub *Scrub) (now string, was []string) {
-	out, was, _ := scrubJSON([]byte(k.json), scrub)
-	if len(was) > 0 && bytes.Contains(out, encodeJSON(Deleted)) {
+func (k keyed) scrubbed(change *scrub.Scrub) (now string, was []string) {
+	out, was, _ := scrub.JSON([]byte(k.json), change)
+	if len(was) > 0 && bytes.Contains(out, disk.JSON(scrub.Deleted)) {
 		out = []byte("{}")
 	}
 	return string(out), was
 }
 
 // add notes texts that were changed. One of which a part is left is no text that must not come back.
-func (s *Scrubbed) add(scrub *Scrub, texts ...string) {
+func (s *Scrubbed) add(change *scrub.Scrub, texts ...string) {
 	for _, text := range texts {
-		if s.Found = true; text != Deleted {
-			if now, _ := scrub.Text(text); now == Deleted {
+		if s.Found = true; text != scrub.Deleted {
+			if now, _ := change.Text(text); now == scrub.Deleted {
 				s.Texts = append(s.Texts, text)
 			}
 		}
 	}
 }
 
-func scrubMessages(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out *Scrubbed) error {
-	where, args := scrub.where("body || details || small")
+func scrubMessages(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scrub, out *Scrubbed) error {
+	where, args := change.Where("body || details || small")
 	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status <> 0"+where, append([]any{room}, args...)...)
 	for _, m := range rows {
 		changed := false
 		for _, field := range []*string{&m.Body, &m.Details, &m.Small} {
-			if now, hit := scrub.Text(*field); hit && *field != Deleted {
+			if now, hit := change.Text(*field); hit && *field != scrub.Deleted {
 				*field, changed = now, true
 			}
 		}
@@ -165,16 +167,16 @@ func scrubMessages(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, o
 	return err
 }
 
-func scrubTasks(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out *Scrubbed) error {
-	where, args := scrub.where("text || question || question_context || held_command || error || details")
+func scrubTasks(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scrub, out *Scrubbed) error {
+	where, args := change.Where("text || question || question_context || held_command || error || details")
 	tasks, err := queryAll(ctx, tx, scanTask, "SELECT "+taskColumns+" FROM task WHERE room = ?"+where, append([]any{room}, args...)...)
 	for _, t := range tasks {
-		details, was, err := scrubJSON(encodeJSON(t.Details), scrub)
+		details, was, err := scrub.JSON(disk.JSON(t.Details), change)
 		if err != nil {
 			return err
 		}
 		for _, field := range []*string{&t.Text, &t.Question, &t.QuestionContext, &t.HeldCommand, &t.Error} {
-			if now, hit := scrub.Text(*field); hit && *field != Deleted {
+			if now, hit := change.Text(*field); hit && *field != scrub.Deleted {
 				was = append(was, *field)
 				*field = now
 			}
@@ -190,7 +192,7 @@ func scrubTasks(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out 
 		if err := json.Unmarshal(details, &t.Details); err != nil {
 			return err
 		}
-		out.add(scrub, was...)
+		out.add(change, was...)
 		if err := updateTask(ctx, tx, t); err != nil {
 			return err
 		}
@@ -198,7 +200,7 @@ func scrubTasks(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out 
 	return err
 }
 
-func scrubNotes(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out *Scrubbed) error {
+func scrubNotes(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scrub, out *Scrubbed) error {
 	notes, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ?", room)
 	if err != nil {
 		return err
@@ -206,7 +208,7 @@ func scrubNotes(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out 
 	var gone []Note
 	for _, n := range notes {
 		for _, text := range []string{n.Text, n.Quote, n.Replaces} {
-			if _, hit := scrub.Text(text); hit {
+			if _, hit := change.Text(text); hit {
 				gone, out.Found = append(gone, n), true
 				break
 			}
@@ -217,10 +219,10 @@ func scrubNotes(ctx context.Context, tx *sql.Tx, room string, scrub *Scrub, out 
 	}
 	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, text FROM import WHERE room = ?", room)
 	for _, row := range rows {
-		if _, hit := scrub.Text(row.json); !hit {
+		if _, hit := change.Text(row.json); !hit {
 			continue
 		}
-		out.add(scrub, row.json)
+		out.add(change, row.json)
 		if _, err := tx.ExecContext(ctx, "DELETE FROM import WHERE seq = ?", row.seq); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/disk"
 )
 
 const (
@@ -119,7 +120,7 @@ func (j *Snapshots) take(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := syncDir(filepath.Dir(j.path)); err != nil || stale == 0 {
+	if err := disk.SyncDir(filepath.Dir(j.path)); err != nil || stale == 0 {
 		return err
 	}
 	j.routine.Add(1)
@@ -155,7 +156,7 @@ func syncFile(path string) error {
 // it. It checks the copy before it returns. The folder of into must be private, because SQLite creates the file.
 func Snapshot(ctx context.Context, path, into string) error {
 	if err := vacuumInto(ctx, path, into); err != nil {
-		return explain(fmt.Errorf("copy database %s: %w", path, err), into)
+		return disk.Explain(fmt.Errorf("copy database %s: %w", path, err), into)
 	}
 	if err := os.Chmod(into, 0o600); err != nil {
 		return fmt.Errorf("copy database %s: %w", path, err)
@@ -185,7 +186,7 @@ func CheckDatabase(ctx context.Context, path string) error {
 	defer db.Close()
 	var said string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&said); err != nil {
-		return explain(fmt.Errorf("check database %s: %w", path, err), path)
+		return disk.Explain(fmt.Errorf("check database %s: %w", path, err), path)
 	}
 	if said != "ok" {
 		return fmt.Errorf("check database %s: %w: %s", path, damage.Err, said)

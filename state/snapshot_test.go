@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"matrix-tui/state/scrub"
 	"os"
 	"path/filepath"
 	"testing"
@@ -176,7 +177,7 @@ func TestSnapshotsForget(t *testing.T) {
 	}
 	age(30 * time.Second)
 	for range 3 {
-		_, err := j.Removal.Scrub(ctx, "!r", "!r", Without(word))
+		_, err := j.Removal.Scrub(ctx, "!r", "!r", scrub.Without(word))
 		must(t, errors.Join(err, j.Removal.Clear(ctx)))
 	}
 	<-j.Snapshots.Stale()

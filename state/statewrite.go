@@ -2,10 +2,9 @@ package state
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
+	"matrix-tui/state/disk"
 	"slices"
 )
 
@@ -17,16 +16,16 @@ const fileHistory = 64 << 10
 func (c *contents) writeTo(w io.Writer) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	buf.WriteString("{\n  \"containers\": ")
-	writeObject(buf, c.containers, func(name string) { buf.Write(encodeJSON(name)) })
+	writeObject(buf, c.containers, func(name string) { buf.Write(disk.JSON(name)) })
 	buf.WriteString(",\n  \"history\": ")
 	writeObject(buf, c.history, func(ts turns) { writeList(buf, ts.newest(fileHistory)) })
 	if len(c.volumes) > 0 {
 		buf.WriteString(",\n  \"volumes\": ")
-		writeObject(buf, c.volumes, func(room string) { buf.Write(encodeJSON(room)) })
+		writeObject(buf, c.volumes, func(room string) { buf.Write(disk.JSON(room)) })
 	}
 	for _, m := range c.unknown {
 		buf.WriteString(",\n  ")
-		buf.Write(encodeJSON(m.key))
+		buf.Write(disk.JSON(m.key))
 		buf.WriteString(": ")
 		buf.Write(m.value)
 	}
@@ -55,7 +54,7 @@ func writeObject[V any](buf *bufio.Writer, m map[string]V, value func(V)) {
 			buf.WriteString(",")
 		}
 		buf.WriteString("\n    ")
-		buf.Write(encodeJSON(room))
+		buf.Write(disk.JSON(room))
 		buf.WriteString(": ")
 		value(m[room])
 	}
@@ -78,15 +77,4 @@ func writeList(buf *bufio.Writer, raws []json.RawMessage) {
 		buf.WriteString("\n    ")
 	}
 	buf.WriteString("]")
-}
-
-// encodeJSON is json.Marshal without the escaping meant for web pages. The values passed here always encode.
-func encodeJSON(v any) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("encode %T: %v", v, err))
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"matrix-tui/state/disk"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,7 +120,7 @@ func TestStoreHistoryRules(t *testing.T) {
 		{"no event is never the same", []Turn{user("", "a")}, []Turn{user("", "a")}, []Turn{user("", "a"), user("", "a")}},
 		{"the newest fifty stay", many[:45], many[45:], many[10:]},
 		{"more than fifty at once", nil, many, many[10:]},
-		{"long content is cut and marked", nil, []Turn{user("$1", long)}, []Turn{user("$1", clip(long, MaxContent))}},
+		{"long content is cut and marked", nil, []Turn{user("$1", long)}, []Turn{user("$1", disk.Clip(long, MaxContent))}},
 		{"bytes that are no text", nil, []Turn{user("$1", "a\xffb")}, []Turn{user("$1", "a\uFFFDb")}},
 	}
 	for _, test := range tests {
@@ -146,11 +147,11 @@ func TestClip(t *testing.T) {
 		{strings.Repeat("€", 34), strings.Repeat("€", 17) + "\n[… 51 bytes left out]"},
 	}
 	for _, test := range tests {
-		got := clip(test.text, 100)
+		got := disk.Clip(test.text, 100)
 		if got != test.want || len(got) > 100 {
 			t.Errorf("clip(%q) = %q, %d bytes", test.text, got, len(got))
 		}
-		if again := clip(got, 100); again != got {
+		if again := disk.Clip(got, 100); again != got {
 			t.Errorf("clip twice gives %q", again)
 		}
 	}
@@ -267,7 +268,7 @@ func TestStoreKeepsUnknownKeys(t *testing.T) {
 	must(t, s.Conversations.Append(ctx, "!r", Turn{Role: "user", Content: "more"}))
 	saved := readState(t, s)
 	for key, value := range unknown {
-		if !strings.Contains(saved, string(encodeJSON(key))+": "+value) {
+		if !strings.Contains(saved, string(disk.JSON(key))+": "+value) {
 			t.Errorf("%s: %s is gone from\n%s", key, value, saved)
 		}
 	}

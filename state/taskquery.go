@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/disk"
 )
 
 // open is the condition of the partial index on tasks that a worker must process; a query must use exactly these words
@@ -87,7 +88,7 @@ func (n nanos) Scan(value any) error {
 // details is Details as JSON.
 type details struct{ d *Details }
 
-func (d details) Value() (driver.Value, error) { return string(encodeJSON(d.d)), nil }
+func (d details) Value() (driver.Value, error) { return string(disk.JSON(d.d)), nil }
 
 func (d details) Scan(value any) error {
 	text, ok := value.(string)

@@ -2,10 +2,7 @@ package state
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
-
-	"matrix-tui/state/clean"
+	"matrix-tui/state/disk"
 )
 
 const (
@@ -42,7 +39,7 @@ func (ts turns) decode() []Turn {
 	for _, raw := range ts {
 		var t Turn
 		if json.Unmarshal(raw, &t) == nil {
-			t.Content = clip(t.Content, MaxContent)
+			t.Content = disk.Clip(t.Content, MaxContent)
 			out = append(out, t)
 		}
 	}
@@ -74,20 +71,8 @@ func (ts turns) window() turns {
 }
 
 func encodeTurn(t Turn) json.RawMessage {
-	t.Content = clip(t.Content, MaxContent)
-	return encodeJSON(t)
-}
-
-// clip cuts text to at most limit bytes, between characters, and says how much is missing. Bytes that are not UTF-8
-// become U+FFFD.
-func clip(text string, limit int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= limit {
-		return text
-	}
-	const room = 48 // for the mark
-	kept := clean.Clip(text, max(0, limit-room))
-	return fmt.Sprintf("%s\n[… %d bytes left out]", kept, len(text)-len(kept))
+	t.Content = disk.Clip(t.Content, MaxContent)
+	return disk.JSON(t)
 }
 
 // unique returns the turns without duplicates of earlier ones.

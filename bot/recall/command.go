@@ -13,6 +13,7 @@ import (
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/scrub"
 )
 
 const (
@@ -168,7 +169,7 @@ func (m *Memory) Meant(ctx context.Context, room, what string) (texts, events []
 			return longer(texts), events, err
 		}
 	}
-	if len(state.Plain(what)) < 3 {
+	if len(scrub.Plain(what)) < 3 {
 		return nil, nil, ErrTooShort
 	}
 	return []string{what}, nil, nil
@@ -179,7 +180,7 @@ func quoted(n state.Note) []string { return longer([]string{n.Text, n.Quote}) }
 // longer returns the texts that are no mere words.
 func longer(texts []string) (out []string) {
 	for _, text := range texts {
-		if len(state.Plain(text)) >= minQuote {
+		if len(scrub.Plain(text)) >= minQuote {
 			out = append(out, text)
 		}
 	}

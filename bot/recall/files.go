@@ -16,6 +16,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/scrub"
 	"matrix-tui/workspace"
 )
 
@@ -41,7 +42,7 @@ type exchange struct {
 	id        string
 	notes     map[string][]state.Note // by file, the oldest first
 	forgotten state.Forgotten
-	scrub     *state.Scrub // of lines, or nil
+	scrub     *scrub.Scrub // of lines, or nil
 	removed   int          // lines
 
 	added, gone   []state.Note
@@ -53,7 +54,7 @@ type exchange struct {
 // forgotten is removed from them: Sync returns how many lines. What people or the agent have added to them becomes notes, and
 // notes whose lines they have removed are forgotten. scrub also removes lines, if it is not nil. Call Sync while no task runs
 // in the container.
-func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub *state.Scrub) (removed int, err error) {
+func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub *scrub.Scrub) (removed int, err error) {
 	if m == nil {
 		return 0, nil
 	}
@@ -154,18 +155,18 @@ func (e *exchange) forget(ctx context.Context) error {
 	alive := ""
 	for _, n := range e.remaining() {
 		if n.Kind != state.Episodic { // a log only tells when it was said
-			alive += state.Plain(n.Text) + "\n" + state.Plain(n.Quote) + "\n"
+			alive += scrub.Plain(n.Text) + "\n" + scrub.Plain(n.Quote) + "\n"
 		}
 	}
 	var texts []string
 	for _, n := range e.gone {
 		for _, text := range quoted(n) {
-			if !strings.Contains(alive, state.Plain(text)) {
+			if !strings.Contains(alive, scrub.Plain(text)) {
 				texts = append(texts, text)
 			}
 		}
 	}
-	scrub := state.Replacing(state.Deleted, texts...)
+	scrub := scrub.Replacing(scrub.Deleted, texts...)
 	if err := e.journal.Memory.KeepForgotten(ctx, e.id, texts...); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/scrub"
 	"matrix-tui/workspace"
 )
 
@@ -48,7 +49,7 @@ type den struct {
 
 func newDen(t *testing.T) den { return den{newMemory(t), folder{t.TempDir()}, t} }
 
-func (d den) sync(scrub *state.Scrub) {
+func (d den) sync(scrub *scrub.Scrub) {
 	d.t.Helper()
 	if _, err := d.Sync(d.t.Context(), "!r", d.folder, scrub); err != nil {
 		d.t.Fatal(err)
@@ -276,7 +277,7 @@ func TestSyncStrips(t *testing.T) {
 	if got := d.read("status.md"); strings.Contains(got, "Emil") || !strings.Contains(got, "count the doors") {
 		t.Errorf("status.md:\n%s", got)
 	}
-	d.sync(state.Without("HUNTER2-hunter2"))
+	d.sync(scrub.Without("HUNTER2-hunter2"))
 	if got := d.read("context.md"); strings.Contains(got, "hunter2") || !strings.Contains(got, "keep me") {
 		t.Errorf("context.md:\n%s", got)
 	}

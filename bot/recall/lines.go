@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/scrub"
 	"matrix-tui/workspace"
 )
 
@@ -164,7 +165,7 @@ func item(text string) string {
 }
 
 // plain returns a line or a note as they are compared with each other.
-func plain(text string) string { return state.Plain(item(text)) }
+func plain(text string) string { return scrub.Plain(item(text)) }
 
 // insert adds a line at the end of its section, which is created if it is missing, or at the end of the file.
 func insert(name, content, section, text string) string {

@@ -1,12 +1,12 @@
 package recall
 
 import (
-	"matrix-tui/state"
 	"strings"
 	"testing"
 	"time"
 
 	"matrix-tui/state/memory"
+	"matrix-tui/state/transcripts"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -128,12 +128,12 @@ func TestFinished(t *testing.T) {
 // A secret that was given as an answer is not read again from the transcript.
 func TestRefillWithoutSecrets(t *testing.T) {
 	f := NewFilter()
-	docs := f.conversations("!r", []state.Line{
-		{Kind: state.KindBegin, Event: "$1", Text: "log in"},
-		{Kind: state.KindAssistant, Text: "What is the database password?"},
-		{Kind: state.KindUser, Event: "$2", Text: "correct horse battery"},
-		{Kind: state.KindAssistant, Text: "Logged in with correct horse battery."},
-		{Kind: state.KindUser, Event: "$3", Text: "thanks a lot"},
+	docs := f.conversations("!r", []transcripts.Line{
+		{Kind: transcripts.KindBegin, Event: "$1", Text: "log in"},
+		{Kind: transcripts.KindAssistant, Text: "What is the database password?"},
+		{Kind: transcripts.KindUser, Event: "$2", Text: "correct horse battery"},
+		{Kind: transcripts.KindAssistant, Text: "Logged in with correct horse battery."},
+		{Kind: transcripts.KindUser, Event: "$3", Text: "thanks a lot"},
 	})
 	if len(docs) != 1 || len(docs[0].Entries) != 4 {
 		t.Fatalf("documents %+v", docs)

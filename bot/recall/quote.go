@@ -11,6 +11,7 @@ import (
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/scrub"
 	"matrix-tui/state/sentence"
 )
 
@@ -133,9 +134,9 @@ func (m *Memory) noted(ctx context.Context, room, what string) (state.Note, erro
 		return state.Note{}, err
 	}
 	id := strings.TrimPrefix(strings.TrimPrefix(what, "note/"), "answer/")
-	wanted := state.Plain(what)
+	wanted := scrub.Plain(what)
 	found := slices.DeleteFunc(notes, func(n state.Note) bool {
-		return n.ID != id && (wanted == "" || !strings.Contains(state.Plain(n.Text), wanted))
+		return n.ID != id && (wanted == "" || !strings.Contains(scrub.Plain(n.Text), wanted))
 	})
 	if len(found) != 1 {
 		return state.Note{}, refused("%d notes fit %q: give the ID of one, as memory_search shows it, or its whole text", len(found), clean.Line(what, 80))

@@ -13,6 +13,8 @@ import (
 	"matrix-tui/state"
 	"matrix-tui/state/execution"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/scrub"
+	"matrix-tui/state/transcripts"
 )
 
 // maxRefill bounds what is read of transcripts, the newest, in bytes: a task waits for it.
@@ -131,7 +133,7 @@ func (m *Memory) done(ctx context.Context, room string, known func(path string) 
 
 // Unlearn keeps what a scrub hits out of the index, also if the history and the transcript still have it. It returns how many
 // entries that are.
-func (m *Memory) Unlearn(ctx context.Context, room string, scrub *state.Scrub) (n int, err error) {
+func (m *Memory) Unlearn(ctx context.Context, room string, scrub *scrub.Scrub) (n int, err error) {
 	docs, err := m.all(ctx, room)
 	if err != nil {
 		return 0, err
@@ -191,7 +193,7 @@ func importDocument(path string, messages []state.Imported) memory.Document {
 func (m *Memory) transcribed(room string) (docs []memory.Document, err error) {
 	left := int64(maxRefill)
 	for _, one := range append([]string{room}, m.store.Predecessors(room)...) {
-		lines, err := state.ReadTranscript(m.dir, one, left)
+		lines, err := transcripts.Read(m.dir, one, left)
 		if err != nil {
 			return nil, err
 		}
@@ -207,16 +209,16 @@ func (m *Memory) transcribed(room string) (docs []memory.Document, err error) {
 }
 
 // conversations reads what was said from a transcript, task by task.
-func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.Document) {
-	byTask, order, path := map[string][]state.Line{}, []string{}, ""
+func (f *Filter) conversations(room string, lines []transcripts.Line) (docs []memory.Document) {
+	byTask, order, path := map[string][]transcripts.Line{}, []string{}, ""
 	for _, line := range lines {
-		if line.Kind == state.KindBegin {
+		if line.Kind == transcripts.KindBegin {
 			if path = conversationPath(room, line.Event); isCompaction(line.Text) {
 				path = ""
 			}
 		}
 		switch line.Kind {
-		case state.KindBegin, state.KindUser, state.KindAssistant: // what the tools printed is not worth remembering
+		case transcripts.KindBegin, transcripts.KindUser, transcripts.KindAssistant: // what the tools printed is not worth remembering
 		default:
 			continue
 		}
@@ -234,13 +236,13 @@ func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.D
 	return docs
 }
 
-func (f *Filter) transcribed(path string, lines []state.Line) memory.Document {
+func (f *Filter) transcribed(path string, lines []transcripts.Line) memory.Document {
 	doc := memory.Document{Source: memory.SourceTranscript, Path: path}
 	var secrets []string // that people gave as answers
 	asked := ""
 	for _, line := range lines {
 		e := memory.Entry{From: len(doc.Entries) + 1, To: len(doc.Entries) + 1, Time: line.Time, Speaker: "user", Event: line.Event}
-		if line.Kind == state.KindAssistant {
+		if line.Kind == transcripts.KindAssistant {
 			e.Speaker, e.Event, asked = "assistant", "", line.Text
 		} else if AsksForSecret(asked) {
 			secrets, asked = append(secrets, strings.TrimSpace(line.Text)), ""

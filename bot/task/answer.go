@@ -11,6 +11,7 @@ import (
 	"matrix-tui/state"
 	"matrix-tui/state/execution"
 	"matrix-tui/state/sentence"
+	"matrix-tui/state/transcripts"
 )
 
 // Resume stores an answer and plans the next run, in one transaction that also
@@ -61,7 +62,7 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 
 // NoteAnswer adds the newest answer to the transcript and to its execution.
 func (t *Task) NoteAnswer(ctx context.Context) {
-	transcriptOf(t).once(state.KindUser, answerEvent(t.rec.Key, len(t.exec.Answers)-1, t.Given()), t.Given().Answer)
+	transcriptOf(t).once(transcripts.KindUser, answerEvent(t.rec.Key, len(t.exec.Answers)-1, t.Given()), t.Given().Answer)
 	t.env.ProjectSoon(ctx, t.rec.Key)
 }
 

@@ -16,8 +16,8 @@ import (
 	"matrix-tui/bot/recall"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
-	"matrix-tui/state"
 	"matrix-tui/state/sentence"
+	"matrix-tui/state/transcripts"
 	"matrix-tui/workspace"
 )
 
@@ -234,7 +234,7 @@ func (a *attempt) event(e agent.Event) {
 			a.noted--
 			break
 		}
-		transcriptOf(a.task).add(state.Line{Kind: state.KindTool, Event: a.task.rec.Event, Tool: e.Tool, Text: e.Detail})
+		transcriptOf(a.task).add(transcripts.Line{Kind: transcripts.KindTool, Event: a.task.rec.Event, Tool: e.Tool, Text: e.Detail})
 	case agent.EventSilent:
 		note := ""
 		if e.Quiet > 0 {

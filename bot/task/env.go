@@ -17,6 +17,7 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
+	"matrix-tui/state/transcripts"
 )
 
 // Agent runs one task in a container. [agent.Gemini] is the only implementation.
@@ -58,7 +59,7 @@ type Config struct {
 type Deps struct {
 	Config
 	container.Shared
-	Transcripts *state.Transcripts
+	Transcripts *transcripts.Files
 	Agent       Agent
 	Route       *gemini.Route // to the model
 	Budget      *budget.Budget

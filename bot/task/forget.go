@@ -11,6 +11,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/execution"
+	"matrix-tui/state/scrub"
 	"matrix-tui/workspace"
 )
 
@@ -37,15 +38,15 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 			return out, err
 		}
 	}
-	scrub := state.Without(texts...)
-	if out, err = e.scrub(ctx, scrub); err != nil || e.Store.Containers.Of(e.ID) == "" {
+	change := scrub.Without(texts...)
+	if out, err = e.scrub(ctx, change); err != nil || e.Store.Containers.Of(e.ID) == "" {
 		return out, err
 	}
 	out.Entries += len(events)
 	container, err := e.Ensure(ctx, false)
 	if err == nil {
 		var lines int
-		lines, err = e.tidy(ctx, container, scrub)
+		lines, err = e.tidy(ctx, container, change)
 		out.Entries = max(out.Entries, lines)
 	}
 	if err != nil && ctx.Err() == nil {
@@ -55,15 +56,15 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 	return out, err
 }
 
-// scrub scrubs all but the container. The record is scrubbed late: what is to go is known from there, also after a
+// scrub removes texts from all but the container. The record is scrubbed late: what is to go is known from there, also after a
 // crash. The index goes before it, for a crash, and after it, because somebody may have built it again meanwhile.
-func (e *Env) scrub(ctx context.Context, scrub *state.Scrub) (out Forgot, err error) {
+func (e *Env) scrub(ctx context.Context, change *scrub.Scrub) (out Forgot, err error) {
 	if err := e.Recall.Doubt(ctx, e.ID); err != nil {
 		return out, err
 	}
 	homes := append([]string{e.ID}, e.Store.Predecessors(e.ID)...)
 	for _, home := range homes {
-		found, err := e.Transcripts.Scrub(home, scrub)
+		found, err := e.Transcripts.Scrub(home, change)
 		if err != nil {
 			return out, err
 		}
@@ -71,12 +72,12 @@ func (e *Env) scrub(ctx context.Context, scrub *state.Scrub) (out Forgot, err er
 			out.Entries++
 		}
 	}
-	if _, err := e.Store.Conversations.Scrub(ctx, e.ID, scrub); err != nil {
+	if _, err := e.Store.Conversations.Scrub(ctx, e.ID, change); err != nil {
 		return out, fmt.Errorf("scrub history: %w", err)
 	}
 	var gone []string
 	for _, home := range homes {
-		one, err := e.Journal.Removal.Scrub(ctx, e.ID, home, scrub, workspace.StatusText)
+		one, err := e.Journal.Removal.Scrub(ctx, e.ID, home, change, workspace.StatusText)
 		if err != nil {
 			return out, err
 		}
@@ -98,9 +99,9 @@ const sweep = `keep=; for id; do keep="$keep|$id|-$(printf %.8s "$id")\.jsonl"; 
 find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' -o -path '*/logs/*' \) 2>/dev/null | grep -vE "^$keep" | tr '\n' '\0' | xargs -0r rm -f --`
 
 // tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions
-// that nobody continues. scrub also finds lines that are no notes; nil if the text is not known any more. It returns
+// that nobody continues. change also finds lines that are no notes; nil if the text is not known any more. It returns
 // how many lines it has removed.
-func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *state.Scrub) (lines int, err error) {
+func (e *Env) tidy(ctx context.Context, container *sandbox.Container, change *scrub.Scrub) (lines int, err error) {
 	untidy, err := e.Journal.Memory.Untidy(ctx, e.ID)
 	if err != nil || !untidy {
 		return 0, err
@@ -113,7 +114,7 @@ func (e *Env) tidy(ctx context.Context, container *sandbox.Container, scrub *sta
 	if err != nil {
 		return 0, fmt.Errorf("remove recordings: %w", err)
 	}
-	if lines, err = e.Recall.Sync(ctx, e.ID, container, scrub); err != nil {
+	if lines, err = e.Recall.Sync(ctx, e.ID, container, change); err != nil {
 		return lines, err
 	}
 	return lines, e.Journal.Memory.Tidied(ctx, e.ID)
@@ -138,7 +139,7 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	if err := e.Journal.Memory.RedactNotes(ctx, e.ID, event); err != nil {
 		return err
 	}
-	if _, err := e.scrub(ctx, state.Replacing(state.Deleted, words...).Sparing(home, event)); err != nil {
+	if _, err := e.scrub(ctx, scrub.Replacing(scrub.Deleted, words...).Sparing(home, event)); err != nil {
 		return err
 	}
 	session := e.Store.Conversations.Session(e.ID)
@@ -182,15 +183,15 @@ func (e *Env) Rewrite(ctx context.Context, edit recall.Edit) error {
 	if err = errors.Join(err, e.Journal.Memory.Welcome(ctx, e.ID, edit.Text, workspace.StatusText(edit.Text))); err != nil {
 		return err
 	}
-	scrub := state.Replacing(edit.Text, was...)
-	out, err := e.scrub(ctx, scrub.Sparing(e.ID, edit.Event))
+	change := scrub.Replacing(edit.Text, was...)
+	out, err := e.scrub(ctx, change.Sparing(e.ID, edit.Event))
 	if err == nil {
 		err = e.Recall.Relearn(ctx, e.ID, edit.Event)
 	}
 	if err != nil || out.Open {
 		return err
 	}
-	if _, err := e.Journal.Removal.Scrub(ctx, e.ID, e.ID, scrub); err != nil {
+	if _, err := e.Journal.Removal.Scrub(ctx, e.ID, e.ID, change); err != nil {
 		return err
 	}
 	return e.Journal.Removal.Clear(ctx)
@@ -238,9 +239,9 @@ func (e *Env) redactOld(ctx context.Context, id string) error {
 	defer e.projecting.Unlock()
 	var old execution.Execution
 	_, raw, ok := e.Store.Executions.Get(id)
-	if !ok || json.Unmarshal(raw, &old) != nil || len(old.Transcript) == 0 || old.Transcript[0] == state.Deleted {
+	if !ok || json.Unmarshal(raw, &old) != nil || len(old.Transcript) == 0 || old.Transcript[0] == scrub.Deleted {
 		return nil
 	}
-	old.Transcript, old.Topics = []string{state.Deleted}, []string{}
+	old.Transcript, old.Topics = []string{scrub.Deleted}, []string{}
 	return put(ctx, e, &old)
 }

@@ -15,6 +15,8 @@ import (
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/scrub"
+	"matrix-tui/state/transcripts"
 )
 
 // forgetful is a room without a container, with what a task has left in it.
@@ -30,12 +32,12 @@ func forgetful(t *testing.T, said, result string) (*Env, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
-	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
+	logs, err := transcripts.Open(dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := recall.New(dir, store, journal, zerolog.Nop())
-	env := newEnv(&Deps{Shared: container.Shared{Journal: journal, Store: store, Log: zerolog.Nop()}, Transcripts: transcripts, Recall: m}, "!r")
+	env := newEnv(&Deps{Shared: container.Shared{Journal: journal, Store: store, Log: zerolog.Nop()}, Transcripts: logs, Recall: m}, "!r")
 	message := event.Event{Room: "!r", ID: "$1", Sender: "@alice:x", Type: event.TypeMessage, Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: said}}}
 	now := time.Now()
 	_, commit := journal.Events.Commit(t.Context(), "t", []state.Event{{Status: state.Done, Event: message}})
@@ -43,9 +45,9 @@ func forgetful(t *testing.T, said, result string) (*Env, string) {
 		commit,
 		store.Conversations.Append(t.Context(), "!r", state.Turn{Role: "user", Content: said, Event: "$1"}, state.Turn{Role: "assistant", Content: result, Event: "$1"}),
 		store.Conversations.SetSession(t.Context(), "!r", "session"),
-		transcripts.Begin("!r", "$1", said),
-		transcripts.Append("!r", state.Line{Kind: state.KindAssistant, Event: "$1", Text: result}),
-		transcripts.End("!r", "$1", "completed"),
+		logs.Begin("!r", "$1", said),
+		logs.Append("!r", transcripts.Line{Kind: transcripts.KindAssistant, Event: "$1", Text: result}),
+		logs.End("!r", "$1", "completed"),
 		m.Learn(t.Context(), recall.Task{Room: "!r", ID: "x", Event: "$1", By: "alice", Session: "session", Began: now, Ended: now, Said: []recall.Said{{Event: "$1", By: "alice", Text: said}}, Success: true, Result: result}),
 	} {
 		if err != nil {
@@ -106,7 +108,7 @@ func TestForgetEverywhere(t *testing.T) {
 			t.Error("the session goes on")
 		}
 		for _, turn := range env.Store.Conversations.History("!r") {
-			if turn.Content != state.Deleted {
+			if turn.Content != scrub.Deleted {
 				t.Errorf("the next session is given %q", turn.Content)
 			}
 		}
@@ -203,7 +205,7 @@ func TestShortWordsOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if history := env.Store.Conversations.History("!r"); history[0].Content != state.Deleted || history[2].Content != "yes" {
+	if history := env.Store.Conversations.History("!r"); history[0].Content != scrub.Deleted || history[2].Content != "yes" {
 		t.Errorf("history %+v", history)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/transcripts"
 )
 
 // settlement records a result outside the journal. Every step may be repeated.
@@ -48,7 +49,7 @@ func (s settlement) finish(ctx context.Context) error {
 // is missing.
 func (s settlement) pause(ctx context.Context) {
 	t, env := s.t, s.t.env
-	transcriptOf(t).once(state.KindAssistant, t.Question().Txn(), t.exec.CurrentQuestion)
+	transcriptOf(t).once(transcripts.KindAssistant, t.Question().Txn(), t.exec.CurrentQuestion)
 	env.ProjectSoon(ctx, t.rec.Key)
 	if err := s.keepSession(ctx); err != nil && ctx.Err() == nil {
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the session yet")

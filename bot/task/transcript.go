@@ -2,8 +2,7 @@ package task
 
 import (
 	"fmt"
-
-	"matrix-tui/state"
+	"matrix-tui/state/transcripts"
 )
 
 // transcript writes one task's lines in the room's transcript.
@@ -15,7 +14,7 @@ type transcript struct {
 func transcriptOf(t *Task) transcript { return transcript{t.env, t.rec.Event} }
 
 // add appends a line. The task continues if that fails.
-func (tr transcript) add(line state.Line) {
+func (tr transcript) add(line transcripts.Line) {
 	if err := tr.env.Transcripts.Append(tr.env.ID, line); err != nil {
 		tr.env.Log.Warn().Err(err).Str("room", tr.env.ID).Msg("cannot write to the transcript")
 	}
@@ -33,7 +32,7 @@ func (tr transcript) once(kind, event, text string) {
 			return
 		}
 	}
-	tr.add(state.Line{Kind: kind, Event: event, Text: text})
+	tr.add(transcripts.Line{Kind: kind, Event: event, Text: text})
 }
 
 // tools counts the task's tool calls in the transcript.
@@ -43,7 +42,7 @@ func (tr transcript) tools() (count int, err error) {
 		return 0, fmt.Errorf("read transcript: %w", err)
 	}
 	for _, line := range lines {
-		if line.Kind == state.KindTool && line.Event == tr.event {
+		if line.Kind == transcripts.KindTool && line.Event == tr.event {
 			count++
 		}
 	}
@@ -56,7 +55,7 @@ func (tr transcript) end(result, how string) error {
 	if ended || err != nil {
 		return err
 	}
-	answered := state.Line{Kind: state.KindAssistant, Event: tr.event, Text: result}
+	answered := transcripts.Line{Kind: transcripts.KindAssistant, Event: tr.event, Text: result}
 	if err := tr.env.Transcripts.Append(tr.env.ID, answered); err != nil {
 		return err
 	}

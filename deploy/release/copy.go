@@ -13,6 +13,7 @@ import (
 
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
+	"matrix-tui/state/transcripts"
 )
 
 // copyState makes a folder equal to a state folder, durably; it can be interrupted and repeated. While a bot uses the
@@ -48,7 +49,7 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 				}
 				return state.Snapshot(ctx, src, dst)
 			}
-			return copyFile(src, dst, filepath.Dir(name) == state.TranscriptFolder)
+			return copyFile(src, dst, filepath.Dir(name) == transcripts.Folder)
 		})
 	}
 	if err == nil {

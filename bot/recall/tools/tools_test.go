@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/bot/recall"
-	"matrix-tui/state"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/scrub"
 )
 
 func TestTools(t *testing.T) {
@@ -56,7 +56,7 @@ func TestTools(t *testing.T) {
 	}
 
 	// What is forgotten is not found, nor read.
-	if n, err := r.memory.Unlearn(t.Context(), den, state.Without("pelican")); err != nil || n == 0 {
+	if n, err := r.memory.Unlearn(t.Context(), den, scrub.Without("pelican")); err != nil || n == 0 {
 		t.Fatal(n, err)
 	}
 	if found, _ = call(t, session, "memory_search", m{"query": "harbour code word pelican"}); strings.Contains(found, "pelican") {

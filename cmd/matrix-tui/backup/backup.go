@@ -23,6 +23,7 @@ import (
 	"matrix-tui/state/clean"
 	"matrix-tui/state/roomname"
 	"matrix-tui/state/sentence"
+	"matrix-tui/state/transcripts"
 )
 
 // databases are the SQLite files, in the order in which they are copied: keys that are
@@ -257,7 +258,7 @@ func (b *backup) volumeNames(ctx context.Context) (map[string]string, error) {
 func stateFiles(dir string) (paths []string, err error) {
 	err = state.Walk(dir, func(name string, d fs.DirEntry) error {
 		if d.IsDir() {
-			if name != "." && name != state.TranscriptFolder {
+			if name != "." && name != transcripts.Folder {
 				return fs.SkipDir
 			}
 			return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"matrix-tui/state"
+	"matrix-tui/state/transcripts"
 )
 
 // moveAside keeps the previous state in a folder named after the current time.
@@ -63,7 +64,7 @@ func heldState(dir string) (held []string, err error) {
 		switch {
 		case name == ".":
 			return nil
-		case name == state.TranscriptFolder && d.IsDir(), d.Type().IsRegular() && name != ".env" && isState(name, 0),
+		case name == transcripts.Folder && d.IsDir(), d.Type().IsRegular() && name != ".env" && isState(name, 0),
 			strings.HasPrefix(name, "journal.db"), strings.HasPrefix(name, "crypto.db"):
 			held = append(held, name)
 		}

@@ -17,6 +17,7 @@ import (
 	"matrix-tui/cmd/matrix-tui/clitest"
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/transcripts"
 )
 
 // remember plays `matrix-tui memory` and fails unless it exits with code.
@@ -164,16 +165,16 @@ func TestMemoryReindex(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
-	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
+	logs, err := transcripts.Open(dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
 		store.Containers.Set(t.Context(), "!a:x", "sandbox-a"),
 		store.Executions.Put(t.Context(), "!a:x", []byte(`{"session_id":"e1","state":"completed","commands":["rotate the keys"],"answers":[{"question":"Which colour?","answer":"crimson"}],"results":[{"output":"All rotated."}],"updated_at":"2026-01-02T03:04:05Z"}`)),
-		transcripts.Begin("!a:x", "$1", "please count the ferrets"),
-		transcripts.Append("!a:x", state.Line{Kind: state.KindTool, Text: "a walrus in the output of a tool", Time: time.Now()}),
-		transcripts.Append("!a:x", state.Line{Kind: state.KindAssistant, Text: "There are nine.", Time: time.Now()}),
+		logs.Begin("!a:x", "$1", "please count the ferrets"),
+		logs.Append("!a:x", transcripts.Line{Kind: transcripts.KindTool, Text: "a walrus in the output of a tool", Time: time.Now()}),
+		logs.Append("!a:x", transcripts.Line{Kind: transcripts.KindAssistant, Text: "There are nine.", Time: time.Now()}),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/scrub"
 	"matrix-tui/state/sentence"
 )
 
@@ -167,7 +168,7 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 		if err != nil {
 			return err
 		}
-		scrub := state.Without(texts...)
+		scrub := scrub.Without(texts...)
 		out, err := journal.Removal.Scrub(ctx, room, room, scrub)
 		if err != nil {
 			return err

@@ -24,6 +24,7 @@ import (
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/sentence"
+	"matrix-tui/state/transcripts"
 )
 
 // LeftRoom is a room that the bot is no longer in, and of which something is kept.
@@ -61,7 +62,7 @@ func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
 	if err != nil {
 		return nil, err
 	}
-	left := findLeft(joined, store, slices.Collect(maps.Values(volumes)), func(room string) bool { return !state.Transcribed(dir, room).IsZero() })
+	left := findLeft(joined, store, slices.Collect(maps.Values(volumes)), func(room string) bool { return !transcripts.Changed(dir, room).IsZero() })
 	if len(left) == 0 {
 		return nil, nil
 	}
@@ -84,7 +85,7 @@ func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
 		if failed != nil {
 			l.Bytes = -1
 		}
-		l.Last = state.Transcribed(dir, l.Room)
+		l.Last = transcripts.Changed(dir, l.Room)
 		if journal == nil {
 			continue
 		}
@@ -197,7 +198,7 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 	}
 	defer cli.Closing(&err, journal.Close)
 	defer cli.Closing(&err, store.Close)
-	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
+	transcripts, err := transcripts.Open(dir, zerolog.Nop())
 	if err != nil {
 		return err
 	}

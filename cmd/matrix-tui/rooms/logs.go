@@ -15,6 +15,7 @@ import (
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/transcripts"
 )
 
 const (
@@ -148,7 +149,7 @@ func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) e
 // look returns the room's entries since a time, oldest first. hint says why the bot's
 // own log is missing.
 func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hint string, err error) {
-	lines, err := state.ReadTranscript(s.dir, s.room.Room, logsBytes)
+	lines, err := transcripts.Read(s.dir, s.room.Room, logsBytes)
 	if err != nil {
 		return nil, "", err
 	}
@@ -162,18 +163,18 @@ func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hi
 }
 
 // transcriptEntry converts a line of a transcript.
-func transcriptEntry(line state.Line) entry {
+func transcriptEntry(line transcripts.Line) entry {
 	e := entry{at: line.Time, kind: line.Kind, text: line.Text}
 	switch line.Kind {
-	case state.KindBegin:
+	case transcripts.KindBegin:
 		e.kind = "task"
-	case state.KindUser:
+	case transcripts.KindUser:
 		e.kind = "said"
-	case state.KindAssistant:
+	case transcripts.KindAssistant:
 		e.kind = "agent"
-	case state.KindTool:
+	case transcripts.KindTool:
 		e.text = strings.TrimSpace(line.Tool + " " + line.Text)
-	case state.KindEnd:
+	case transcripts.KindEnd:
 		e.text = cmp.Or(line.Outcome, "ended")
 	}
 	return e

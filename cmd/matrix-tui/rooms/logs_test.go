@@ -14,7 +14,7 @@ import (
 
 	"matrix-tui/cmd/matrix-tui/clitest"
 	"matrix-tui/sandbox"
-	"matrix-tui/state"
+	"matrix-tui/state/transcripts"
 )
 
 func TestChooseRoom(t *testing.T) {
@@ -81,16 +81,16 @@ func FuzzJournalEntries(f *testing.F) {
 func TestLogsOfARoom(t *testing.T) {
 	dir := t.TempDir()
 	clitest.KeepRooms(t, dir)
-	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
+	logs, err := transcripts.Open(dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 60 {
-		if err := transcripts.Append("!c:x", state.Line{Time: time.Unix(int64(i), 0), Kind: state.KindTool, Tool: "run", Text: fmt.Sprintf("step %d", i)}); err != nil {
+		if err := logs.Append("!c:x", transcripts.Line{Time: time.Unix(int64(i), 0), Kind: transcripts.KindTool, Tool: "run", Text: fmt.Sprintf("step %d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := transcripts.Append("!c:x", state.Line{Kind: state.KindAssistant, Text: "the key is " + clitest.Hidden + "\n\x1b[31mred " + strings.Repeat("long ", 200)}); err != nil {
+	if err := logs.Append("!c:x", transcripts.Line{Kind: transcripts.KindAssistant, Text: "the key is " + clitest.Hidden + "\n\x1b[31mred " + strings.Repeat("long ", 200)}); err != nil {
 		t.Fatal(err)
 	}
 	torn := filepath.Join(dir, "transcripts", sandbox.NameFor("!c:x")+".jsonl")
@@ -130,7 +130,7 @@ func TestLogsOfARoom(t *testing.T) {
 	go func() {
 		done <- logSource{dir: dir, unit: "none", room: RoomLine{Room: "!c:x", Container: "sandbox-c"}}.print(ctx, out, 1, true)
 	}()
-	if err := transcripts.Append("!c:x", state.Line{Kind: state.KindEnd, Outcome: "came later"}); err != nil {
+	if err := logs.Append("!c:x", transcripts.Line{Kind: transcripts.KindEnd, Outcome: "came later"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {

@@ -15,6 +15,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/transcripts"
 )
 
 // complete returns a configuration that a bot can start with. Settings in over take
@@ -54,7 +55,7 @@ func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors, l
 		return parts, nil, err
 	}
 	opened = append(opened, parts.Journal.Close, parts.Store.Close)
-	if parts.Transcripts, err = state.OpenTranscripts(dir, log); err != nil {
+	if parts.Transcripts, err = transcripts.Open(dir, log); err != nil {
 		return parts, nil, err
 	}
 	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)

@@ -1,4 +1,4 @@
-package state
+package transcripts
 
 import (
 	"bufio"
@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/state/disk"
 )
 
 // mend cuts off an incomplete last line, and reports it.
-func (t *Transcripts) mend(path string) (bool, error) {
+func (t *Files) mend(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -127,13 +128,13 @@ func present(path string) bool {
 
 // has looks for a line of a kind that belongs to an event, in the newest limit
 // bytes.
-func (t *Transcripts) has(room, kind, event string, limit int64) (bool, error) {
+func (t *Files) has(room, kind, event string, limit int64) (bool, error) {
 	path, err := t.path(room)
 	if err != nil {
 		return false, err
 	}
-	event = clip(event, maxField)
-	needle := encodeJSON(event)
+	event = disk.Clip(event, maxField)
+	needle := disk.JSON(event)
 	ok := func(text []byte) bool {
 		var line Line
 		return bytes.Contains(text, needle) && json.Unmarshal(text, &line) == nil && line.Kind == kind && line.Event == event &&
@@ -142,7 +143,7 @@ func (t *Transcripts) has(room, kind, event string, limit int64) (bool, error) {
 	for _, part := range []string{path, path + ".1"} {
 		size, found, err := searchEnd(part, limit, ok)
 		if found || err != nil {
-			return found, explain(err, path)
+			return found, disk.Explain(err, path)
 		}
 		if limit -= size; limit <= 0 {
 			break
@@ -192,8 +193,8 @@ func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
 
 // ReadTranscript reads the newest lines of a room's transcript, oldest first, from at most the last most bytes,
 // from another process: it takes no lock and repairs nothing. A missing transcript has no lines.
-func ReadTranscript(dir, room string, most int64) ([]Line, error) {
-	t := Transcripts{dir: filepath.Join(dir, TranscriptFolder)}
+func Read(dir, room string, most int64) ([]Line, error) {
+	t := Files{dir: filepath.Join(dir, Folder)}
 	path, err := t.path(room)
 	if err != nil {
 		return nil, err
@@ -202,7 +203,7 @@ func ReadTranscript(dir, room string, most int64) ([]Line, error) {
 	for _, part := range []string{path, path + ".1"} {
 		data, err := readEnd(part, most)
 		if err != nil {
-			return nil, explain(fmt.Errorf("read transcript: %w", err), path)
+			return nil, disk.Explain(fmt.Errorf("read transcript: %w", err), path)
 		}
 		found, _, _ := parseLines(data)
 		lines = append(found, lines...)
@@ -214,8 +215,8 @@ func ReadTranscript(dir, room string, most int64) ([]Line, error) {
 }
 
 // Transcribed returns when a room's transcript was last written, from another process; zero if there is none.
-func Transcribed(dir, room string) time.Time {
-	t := Transcripts{dir: filepath.Join(dir, TranscriptFolder)}
+func Changed(dir, room string) time.Time {
+	t := Files{dir: filepath.Join(dir, Folder)}
 	path, err := t.path(room)
 	if err != nil {
 		return time.Time{}

@@ -1,4 +1,4 @@
-package state
+package disk
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 
 // shorten returns a JSON value in at most limit bytes, if cutting its texts and lists is enough for that. The beginnings
 // stay.
-func shorten(raw json.RawMessage, limit int) json.RawMessage {
+func Shorten(raw json.RawMessage, limit int) json.RawMessage {
 	for most := 4 << 10; len(raw) > limit && most >= 64; most /= 2 {
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.UseNumber()
@@ -15,7 +15,7 @@ func shorten(raw json.RawMessage, limit int) json.RawMessage {
 		if dec.Decode(&value) != nil {
 			break
 		}
-		raw = encodeJSON(shortened(value, most))
+		raw = JSON(shortened(value, most))
 	}
 	return raw
 }
@@ -23,7 +23,7 @@ func shorten(raw json.RawMessage, limit int) json.RawMessage {
 func shortened(value any, most int) any {
 	switch v := value.(type) {
 	case string:
-		return clip(v, most)
+		return Clip(v, most)
 	case []any:
 		v = v[:min(len(v), most/64)]
 		for i := range v {

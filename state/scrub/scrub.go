@@ -1,29 +1,30 @@
-package state
+// Package scrub takes texts out of what is stored: everything that has them, or the words that a later text replaces.
+package scrub
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"path/filepath"
+	"matrix-tui/state/disk"
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/google/renameio/v2"
 )
+
+// Deleted is kept in place of what a redacted message said.
+const Deleted = "(deleted)"
 
 // Scrub changes texts from which something is to go.
 type Scrub struct {
 	change  func(text string) (string, bool)
-	needles []string // one of them is in each text that changes, and in JSON that has it
+	Needles []string // one of them is in each text that changes, and in JSON that has it
 
-	home, event string // see Sparing
+	Home, Event string // see Sparing
 }
 
 // Sparing is the Scrub for all but an event of the room home and its edits.
 func (s *Scrub) Sparing(home, event string) *Scrub {
 	out := *s
-	out.home, out.event = home, event
+	out.Home, out.Event = home, event
 	return &out
 }
 
@@ -31,26 +32,26 @@ func (s *Scrub) Sparing(home, event string) *Scrub {
 func (s *Scrub) Text(text string) (string, bool) { return s.change(text) }
 
 // in reports whether a file or JSON may have a text that changes.
-func (s *Scrub) in(data []byte) bool {
-	return slices.ContainsFunc(s.needles, func(needle string) bool { return bytes.Contains(data, []byte(needle)) })
+func (s *Scrub) In(data []byte) bool {
+	return slices.ContainsFunc(s.Needles, func(needle string) bool { return bytes.Contains(data, []byte(needle)) })
 }
 
 // maxNeedles bounds the terms of a query.
 const maxNeedles = 50
 
 // where returns a condition for the rows in which an expression may have a text that changes, with its arguments.
-func (s *Scrub) where(expr string) (condition string, args []any) {
-	if len(s.needles) > maxNeedles {
+func (s *Scrub) Where(expr string) (condition string, args []any) {
+	if len(s.Needles) > maxNeedles {
 		return "", nil
 	}
-	for _, needle := range s.needles {
+	for _, needle := range s.Needles {
 		args = append(args, needle)
 	}
 	return " AND (" + strings.Join(slices.Repeat([]string{"instr(" + expr + ", ?)"}, len(args)), " OR ") + ")", args
 }
 
 // needle returns the longest part of a text that is the same in JSON, and where white space has become a blank.
-func needle(text string) (longest string) {
+func Needle(text string) (longest string) {
 	parts := strings.FieldsFunc(strings.ReplaceAll(text, "  ", "\n"), func(r rune) bool {
 		return r != ' ' && !unicode.IsPrint(r) || strings.ContainsRune("\"\\<>&\uFFFD", r)
 	})
@@ -80,7 +81,7 @@ func Without(texts ...string) *Scrub {
 		return "", false
 	}}
 	if len(wanted) > 0 {
-		out.needles = []string{""} // in all
+		out.Needles = []string{""} // in all
 	}
 	return out
 }
@@ -105,7 +106,7 @@ func Replacing(is string, were ...string) *Scrub {
 		return out, out != text
 	}}
 	for _, was := range were {
-		out.needles = append(out.needles, needle(was))
+		out.Needles = append(out.Needles, Needle(was))
 	}
 	return out
 }
@@ -121,8 +122,8 @@ var textKeys = func() map[string]bool {
 }()
 
 // scrubJSON scrubs the texts in JSON, and returns those that it has changed.
-func scrubJSON(data []byte, scrub *Scrub) (out []byte, was []string, err error) {
-	if !scrub.in(data) {
+func JSON(data []byte, scrub *Scrub) (out []byte, was []string, err error) {
+	if !scrub.In(data) {
 		return data, nil, nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -153,70 +154,11 @@ func scrubJSON(data []byte, scrub *Scrub) (out []byte, was []string, err error) 
 	if value = walk(value, false); len(was) == 0 {
 		return data, nil, nil
 	}
-	return encodeJSON(value), was, nil
+	return disk.JSON(value), was, nil
 }
 
-// Scrub scrubs what is kept of a room: the history and the executions. It reports whether there was anything.
-func (s Conversations) Scrub(ctx context.Context, room string, scrub *Scrub) (found bool, err error) {
-	if len(scrub.needles) == 0 {
-		return false, nil
-	}
-	err = s.update(ctx, func(c *contents) bool {
-		found = false
-		var kept turns
-		for _, raw := range c.history[room] {
-			out, was, _ := scrubJSON(raw, scrub) // what does not parse is no turn
-			kept, found = append(kept, out), found || len(was) > 0
-		}
-		var list executions
-		for _, e := range c.executions[room] {
-			out, was, _ := scrubJSON(e.raw, scrub)
-			if found = found || len(was) > 0; len(was) > 0 {
-				e.raw = out
-			}
-			list = append(list, e)
-		}
-		if found {
-			c.history[room] = kept
-			c.setExecutions(room, list)
-		}
-		return found
-	}, room)
-	return found, err
-}
-
-// Scrub scrubs a room's transcript. It reports whether there was anything.
-func (t *Transcripts) Scrub(room string, scrub *Scrub) (found bool, err error) {
-	if len(scrub.needles) == 0 {
-		return false, nil
-	}
-	err = t.each(room, "scrub transcript", func(part string) error {
-		data, err := readEnd(part, t.max+maxLine)
-		if err != nil || !scrub.in(data) {
-			return err
-		}
-		var kept bytes.Buffer
-		changed := false
-		for text := range bytes.Lines(data) {
-			var line Line
-			if scrub.in(text) && json.Unmarshal(text, &line) == nil && (line.Room == room || line.Room == "") {
-				for _, field := range []*string{&line.Text, &line.Outcome} {
-					if out, hit := scrub.Text(*field); hit && *field != Deleted {
-						*field, changed = out, true
-						text = line.encode()
-					}
-				}
-			}
-			kept.Write(text)
-		}
-		if !changed {
-			return nil
-		}
-		found = true
-		if err := renameio.WriteFile(part, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(part)), renameio.WithStaticPermissions(0o600)); err != nil {
-			return err
-		}
-		return syncDir(filepath.Dir(part))
-	})
-	return found, err
+// Plain returns a text as it is compared: white space, letter case and the marks of a list do not count.
+func Plain(text string) string {
+	text = strings.TrimLeft(strings.TrimSpace(text), "-*+•# \t")
+	return strings.ToLower(strings.Join(strings.Fields(text), " "))
 }

@@ -1,4 +1,4 @@
-package state
+package transcripts
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ import (
 	"matrix-tui/state/roomname"
 )
 
-func openTranscripts(t testing.TB) (*Transcripts, string) {
+func openTranscripts(t testing.TB) (*Files, string) {
 	t.Helper()
 	dir := t.TempDir()
-	tr, err := OpenTranscripts(dir, zerolog.Nop())
+	tr, err := Open(dir, zerolog.Nop())
 	must(t, err)
 	return tr, filepath.Join(dir, "transcripts")
 }
@@ -210,4 +210,40 @@ func FuzzTranscript(f *testing.F) {
 			t.Errorf("the written text is not one line: %q", again)
 		}
 	})
+}
+
+// Begin and End of a task on a transcript of maximum length.
+func BenchmarkTranscriptTaskInLongFile(b *testing.B) {
+	tr, dir := openTranscripts(b)
+	line := Line{Kind: KindTool, Event: "$before", Tool: "run_shell_command", Text: strings.Repeat("output ", 100)}.encode()
+	must(b, os.WriteFile(filepath.Join(dir, "box.jsonl"), []byte(strings.Repeat(string(line), (Max-1<<20)/len(line))), 0o600))
+	i := 0
+	for b.Loop() {
+		i++
+		must(b, tr.Begin("box", fmt.Sprint("$", i), "task"))
+		must(b, tr.End("box", fmt.Sprint("$", i), "completed"))
+	}
+}
+
+func TestRemoveTranscript(t *testing.T) {
+	dir := t.TempDir()
+	transcripts, err := Open(dir, zerolog.Nop())
+	must(t, err)
+	must(t, transcripts.Begin("sandbox-a", "$1", "hello"))
+	must(t, transcripts.Begin("sandbox-b", "$1", "hello"))
+	must(t, os.WriteFile(fileOf(filepath.Join(dir, "transcripts"), "sandbox-a")+".1", nil, 0o600))
+	must(t, transcripts.Remove("sandbox-a"))
+	must(t, transcripts.Remove("sandbox-a"))
+	left, err := os.ReadDir(filepath.Join(dir, "transcripts"))
+	must(t, err)
+	if len(left) != 1 || left[0].Name() != filepath.Base(fileOf(dir, "sandbox-b")) {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,4 +1,4 @@
-package state
+package transcripts
 
 import (
 	"os"
@@ -21,11 +21,11 @@ func TestTranscriptOfOneRoom(t *testing.T) {
 	must(t, tr.Begin(roomA, "$1", "the door code is 4711"))
 	must(t, tr.Append(roomA, Line{Kind: KindAssistant, Event: "$1", Text: "noted"}))
 	must(t, tr.End(roomA, "$1", "completed"))
-	only := func(tr *Transcripts, room string, want int) {
+	only := func(tr *Files, room string, want int) {
 		t.Helper()
 		lines, _, err := tr.Load(room)
 		must(t, err)
-		more, err := ReadTranscript(filepath.Dir(dir), room, 1<<20)
+		more, err := Read(filepath.Dir(dir), room, 1<<20)
 		must(t, err)
 		if len(lines) != want || len(more) != want {
 			t.Errorf("%s: %d and %d lines, want %d: %+v", room, len(lines), len(more), want, lines)
@@ -45,7 +45,7 @@ func TestTranscriptOfOneRoom(t *testing.T) {
 	must(t, tr.Begin(roomB, "$1", "what is the code?"))
 	only(tr, roomA, 3)
 	only(tr, roomB, 1)
-	tr, err := OpenTranscripts(filepath.Dir(dir), zerolog.Nop())
+	tr, err := Open(filepath.Dir(dir), zerolog.Nop())
 	must(t, err)
 	must(t, tr.Remove(roomA))
 	must(t, tr.End(roomB, "$1", "completed"))
@@ -94,7 +94,7 @@ func TestTranscriptOfEarlierRelease(t *testing.T) {
 			must(t, tr.Begin(roomA, "$3", "mine"))
 			data, err := os.ReadFile(fileOf(dir, roomA))
 			must(t, err)
-			if lines, _, _ := parseLines(data[len(file):]); len(lines) != 1 || lines[0].Room != roomA || Transcribed(filepath.Dir(dir), roomB).IsZero() {
+			if lines, _, _ := parseLines(data[len(file):]); len(lines) != 1 || lines[0].Room != roomA || Changed(filepath.Dir(dir), roomB).IsZero() {
 				t.Errorf("the file of %s got %+v", roomA, lines)
 			}
 		})

@@ -1,4 +1,5 @@
-package state
+// Package transcripts keeps what happened in each room in files that only grow, for people and for the memory.
+package transcripts
 
 import (
 	"errors"
@@ -14,21 +15,25 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/state/disk"
 	"matrix-tui/state/roomname"
 )
 
 // MaxTranscript is the size at which a transcript is moved to .1, in bytes; an older .1 is replaced. So a room's
 // transcripts take at most twice that.
-const MaxTranscript = 32 << 20
+const Max = 32 << 20
 
 // searched is how far back Begin and End look for the line that they are about
 // to write, in bytes: after a crash it is among the last.
 const searched = 4 << 20
 
+// TranscriptFolder is the folder of the files that only grow.
+const Folder = "transcripts"
+
 // Transcripts are the files transcripts/<container>.jsonl in the state directory: the conversation and the tool calls
 // in each room, one line each, with a begin and an end line around each task. Each line names its room, and counts only
 // there, whatever the file is called. Lines are only appended. All methods can be called from any goroutine.
-type Transcripts struct {
+type Files struct {
 	dir   string
 	max   int64
 	log   zerolog.Logger
@@ -38,9 +43,9 @@ type Transcripts struct {
 
 // OpenTranscripts opens the transcripts of the state directory dir; it creates their folder, dir/transcripts, if it is
 // missing.
-func OpenTranscripts(dir string, log zerolog.Logger) (*Transcripts, error) {
-	t := &Transcripts{dir: filepath.Join(dir, "transcripts"), max: MaxTranscript, log: log, paths: map[string]string{}}
-	if err := makeDir(t.dir); err != nil {
+func Open(dir string, log zerolog.Logger) (*Files, error) {
+	t := &Files{dir: filepath.Join(dir, "transcripts"), max: Max, log: log, paths: map[string]string{}}
+	if err := disk.MakeDir(t.dir); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -48,26 +53,26 @@ func OpenTranscripts(dir string, log zerolog.Logger) (*Transcripts, error) {
 
 // Begin records that a task starts; the line is on disk when it returns. text is the user's request. If there is
 // already such a line, it writes nothing, unless that was more than 4 MiB ago: then there are two begin lines.
-func (t *Transcripts) Begin(room, event, text string) error {
+func (t *Files) Begin(room, event, text string) error {
 	return t.once(room, Line{Kind: KindBegin, Event: event, Text: text})
 }
 
 // End records that a task has ended; the line is on disk when it returns. If there is already such a line, it writes
 // nothing.
-func (t *Transcripts) End(room, event, outcome string) error {
+func (t *Files) End(room, event, outcome string) error {
 	return t.once(room, Line{Kind: KindEnd, Event: event, Outcome: outcome})
 }
 
 // Append adds a line to a room's transcript. A zero Time becomes now. The system has the line when Append returns; it
 // is on disk with the next Begin or End.
-func (t *Transcripts) Append(room string, line Line) error {
+func (t *Files) Append(room string, line Line) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return t.add(room, line, false)
 }
 
 // HasEnd reports whether the task has an end line.
-func (t *Transcripts) HasEnd(room, event string) (bool, error) {
+func (t *Files) HasEnd(room, event string) (bool, error) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return t.has(room, KindEnd, event, math.MaxInt64)
@@ -75,7 +80,7 @@ func (t *Transcripts) HasEnd(room, event string) (bool, error) {
 
 // Load reads a room's transcript, oldest line first. torn says that the last line was incomplete (a crash); it is
 // cut off the file. A missing transcript has no lines.
-func (t *Transcripts) Load(room string) (lines []Line, torn bool, err error) {
+func (t *Files) Load(room string) (lines []Line, torn bool, err error) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	path, err := t.path(room)
@@ -83,12 +88,12 @@ func (t *Transcripts) Load(room string) (lines []Line, torn bool, err error) {
 		return nil, false, err
 	}
 	if torn, err = t.mend(path); err != nil {
-		return nil, torn, explain(fmt.Errorf("load transcript: %w", err), path)
+		return nil, torn, disk.Explain(fmt.Errorf("load transcript: %w", err), path)
 	}
 	for _, part := range []string{path + ".1", path} {
 		data, err := readEnd(part, t.max+maxLine)
 		if err != nil {
-			return nil, torn, explain(fmt.Errorf("load transcript: %w", err), path)
+			return nil, torn, disk.Explain(fmt.Errorf("load transcript: %w", err), path)
 		}
 		more, _, bad := parseLines(data)
 		if bad > 0 {
@@ -101,7 +106,7 @@ func (t *Transcripts) Load(room string) (lines []Line, torn bool, err error) {
 
 // path returns the file of a room's transcript: the one with its short name, or that with its whole one if another room
 // has begun the first.
-func (t *Transcripts) path(room string) (string, error) {
+func (t *Files) path(room string) (string, error) {
 	if path := t.paths[room]; path != "" {
 		return path, nil
 	}
@@ -111,7 +116,7 @@ func (t *Transcripts) path(room string) (string, error) {
 	path, whole := t.file(roomname.Short(room)), t.file(roomname.Whole(room))
 	switch owner, err := begunBy(path); {
 	case err != nil:
-		return "", explain(err, path)
+		return "", disk.Explain(err, path)
 	case owner == room:
 		whole = path
 	case owner == "" && !present(whole) && !present(whole+".1"):
@@ -123,11 +128,11 @@ func (t *Transcripts) path(room string) (string, error) {
 	return whole, nil
 }
 
-func (t *Transcripts) file(name string) string {
+func (t *Files) file(name string) string {
 	return filepath.Join(t.dir, "sandbox-"+name+".jsonl")
 }
 
-func (t *Transcripts) once(room string, line Line) error {
+func (t *Files) once(room string, line Line) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if there, err := t.has(room, line.Kind, line.Event, searched); there || err != nil {
@@ -137,7 +142,7 @@ func (t *Transcripts) once(room string, line Line) error {
 }
 
 // add appends one line.
-func (t *Transcripts) add(room string, line Line, sync bool) error {
+func (t *Files) add(room string, line Line, sync bool) error {
 	line.Room = room
 	path, err := t.path(room)
 	if err != nil {
@@ -147,14 +152,14 @@ func (t *Transcripts) add(room string, line Line, sync bool) error {
 		line.Time = time.Now().UTC().Truncate(time.Millisecond)
 	}
 	if _, err := t.mend(path); err != nil {
-		return explain(fmt.Errorf("repair transcript: %w", err), path)
+		return disk.Explain(fmt.Errorf("repair transcript: %w", err), path)
 	}
 	text := line.encode()
 	if err := t.rotate(path, int64(len(text))); err != nil {
-		return explain(fmt.Errorf("rotate transcript: %w", err), path)
+		return disk.Explain(fmt.Errorf("rotate transcript: %w", err), path)
 	}
 	if err := appendFile(path, text, sync); err != nil {
-		return explain(fmt.Errorf("write transcript: %w", err), path)
+		return disk.Explain(fmt.Errorf("write transcript: %w", err), path)
 	}
 	return nil
 }
@@ -180,13 +185,13 @@ func appendFile(path string, text []byte, sync bool) error {
 		return err
 	}
 	if info.Size() == 0 {
-		return syncDir(filepath.Dir(path))
+		return disk.SyncDir(filepath.Dir(path))
 	}
 	return nil
 }
 
 // rotate moves the file to .1 if more bytes would make it too large.
-func (t *Transcripts) rotate(path string, more int64) error {
+func (t *Files) rotate(path string, more int64) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -198,5 +203,5 @@ func (t *Transcripts) rotate(path string, more int64) error {
 	if err := os.Rename(path, path+".1"); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }

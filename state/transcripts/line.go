@@ -1,8 +1,9 @@
-package state
+package transcripts
 
 import (
 	"bytes"
 	"encoding/json"
+	"matrix-tui/state/disk"
 	"time"
 )
 
@@ -40,11 +41,11 @@ type Line struct {
 
 // encode returns the line with its newline, its texts cut to their bounds.
 func (l Line) encode() []byte {
-	l.Text = clip(l.Text, MaxText)
+	l.Text = disk.Clip(l.Text, MaxText)
 	for _, field := range []*string{&l.Kind, &l.Room, &l.Event, &l.Tool, &l.Outcome} {
-		*field = clip(*field, maxField)
+		*field = disk.Clip(*field, maxField)
 	}
-	return append(encodeJSON(l), '\n')
+	return append(disk.JSON(l), '\n')
 }
 
 // parseLines parses the lines of a transcript and returns how many bytes at the end belong to an incomplete line. Lines
