@@ -11,7 +11,8 @@ import (
 
 const (
 	// heldText tells the model that a command needs approval.
-	heldText = "Not run: a person is being asked whether this command may run. Stop here: call no further tool, try no other way, and end your answer. " +
+	heldText = "Not run: a person is being asked whether this command may run. Stop here: call no further tool, try no " +
+		"other way, and end your answer. " +
 		"The next message says what they decided; on a yes the command was run for you, and it says what came of it."
 	// heldSaid ends the model's turn, because a model that is refused one way looks for
 	// another.
@@ -24,7 +25,8 @@ const (
 // task's environment; zone is the room's time zone. Its stderr goes to its stdout, in order.
 func ApprovedRun(id string, h Held, zone *time.Location) sandbox.RunSpec {
 	return sandbox.RunSpec{
-		ID: id, Argv: []string{"bash", "-c", `exec bash -c "$1" 2>&1`, "bash", h.Command}, Env: append(environment(zone), nodeProxy),
+		ID: id, Argv: []string{"bash", "-c", `exec bash -c "$1" 2>&1`, "bash", h.Command},
+		Env: append(environment(zone), nodeProxy),
 		Dir: heldDir(h.Dir), MaxOutput: maxApproved,
 	}
 }
@@ -46,7 +48,8 @@ const (
 	quoted = `(?:"[^"\n]*"|'[^'\n]*')`         // within a line
 	bare   = `[^ \t\r\n\\"'` + "`" + `;&|,()]` // one character of a word
 	// option is what may come before the next word, with its value: -C dir.
-	option = apart + `-` + bare + `*` + quoted + `?(?:["']?[ \t\r\n\\,]+(?:[^ \t\r\n\\"'` + "`" + `;&|,()-]` + bare + `*` + quoted + `?|` + quoted + `))?`
+	option = apart + `-` + bare + `*` + quoted + `?(?:["']?[ \t\r\n\\,]+(?:[^ \t\r\n\\"'` + "`" + `;&|,()-]` + bare + `*` +
+		quoted + `?|` + quoted + `))?`
 	// start is where a command can begin, as far as one can tell without being a shell. A quote counts because of bash
 	// -c '…'.
 	start = `(?:^|[;&|(){}!\r\n"'` + "`" + `])[ \t\\]*` + before

@@ -38,11 +38,13 @@ func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 	case st.State == sandbox.RunNone:
 		return Interrupted, "The room's container was recreated while I was working on this."
 	case c.flooded:
-		return Crashed, "I stopped because a program in the container printed more than I can read. The work so far is in /workspace."
+		return Crashed, "I stopped because a program in the container printed more than I can read. The work so far is in " +
+			"/workspace."
 	case c.stopped:
 		return Stopped, "Stopped, as requested. The work so far is in /workspace."
 	case c.timedOut:
-		return TimedOut, "I stopped " + after(c.limit) + " (CODING_TIMEOUT_SECONDS). The work so far is in /workspace: say “go on” to continue, or give me a smaller step."
+		return TimedOut, "I stopped " + after(c.limit) +
+			" (CODING_TIMEOUT_SECONDS). The work so far is in /workspace: say “go on” to continue, or give me a smaller step."
 	case s.result != nil:
 		return decideError(t, st, s)
 	}
@@ -51,13 +53,16 @@ func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 
 // Sentences that several signs lead to.
 const (
-	stoppedSay    = "I was stopped. The work so far is in /workspace."
-	turnLimitSay  = "Gemini CLI reached its turn limit for one task. Say “go on” to continue, or give me a smaller step."
-	noAuthSay     = "The model's API rejected the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
-	noModelSay    = "The model's API does not offer the model to this key. An owner can send `!model auto`, and the operator can set another GEMINI_MODEL."
-	tooManySay    = "The model's API accepts no more requests at the moment (429, rate limit or quota). The operator can check the quota of GEMINI_API_KEY."
-	overflowSay   = "The conversation has become too long for the model."
-	refusedSay    = "The model's API refused the history of this session, and that of a new one. The work so far is in /workspace. The next task starts another session."
+	stoppedSay   = "I was stopped. The work so far is in /workspace."
+	turnLimitSay = "Gemini CLI reached its turn limit for one task. Say “go on” to continue, or give me a smaller step."
+	noAuthSay    = "The model's API rejected the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
+	noModelSay   = "The model's API does not offer the model to this key. An owner can send `!model auto`, and the " +
+		"operator can set another GEMINI_MODEL."
+	tooManySay = "The model's API accepts no more requests at the moment (429, rate limit or quota). The operator " +
+		"can check the quota of GEMINI_API_KEY."
+	overflowSay = "The conversation has become too long for the model."
+	refusedSay  = "The model's API refused the history of this session, and that of a new one. The work so far is in " +
+		"/workspace. The next task starts another session."
 	limitSay      = "The answer was longer than the model's output limit. Ask for it in smaller parts."
 	heldSay       = "A command needs your approval before I can run it."
 	overloadedSay = "The model is overloaded."
@@ -68,7 +73,8 @@ func decideSuccess(s *stream) (Ended, string) {
 	said := strings.Join(s.errors, "\n")
 	switch {
 	case strings.Contains(said, "Loop detected"):
-		return TurnLimit, "Gemini CLI ended the task because the model kept repeating itself. Rephrase the task, or split it into smaller steps."
+		return TurnLimit, "Gemini CLI ended the task because the model kept repeating itself. Rephrase the task, or split " +
+			"it into smaller steps."
 	case strings.Contains(said, "Maximum session turns"):
 		return TurnLimit, turnLimitSay
 	case s.held != nil:
@@ -78,7 +84,8 @@ func decideSuccess(s *stream) (Ended, string) {
 	case Asked:
 		return NeedsInput, "I have a question before I can continue."
 	case CutOff:
-		return QuestionCut, "The model's answer broke off in the middle of a question, so I do not know what it needs. Say “go on” to let it ask again."
+		return QuestionCut, "The model's answer broke off in the middle of a question, so I do not know what it needs. Say " +
+			"“go on” to let it ask again."
 	}
 	switch {
 	case s.unasked():
@@ -95,7 +102,8 @@ func empty(s *stream) (Ended, string) {
 		return NeedsApproval, heldSay
 	}
 	if n := calls(s); n > 0 {
-		return Empty, fmt.Sprintf("The model finished without an answer after %d tool calls. The result is in /workspace: ask me what changed, or send the task again.", n)
+		return Empty, fmt.Sprintf("The model finished without an answer after %d tool calls. The result is in /workspace: "+
+			"ask me what changed, or send the task again.", n)
 	}
 	return Empty, "The model gave an empty answer. Send the task again, or rephrase it."
 }
@@ -161,7 +169,8 @@ func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	case st.Code == 0 && s.began, st.Code == 128+15, st.Code == 128+2:
 		return Stopped, stoppedSay
 	case st.Code == 126, st.Code == 127, strings.Contains(st.Stderr, "Cannot find module '"+cliPath):
-		return Crashed, "Gemini CLI is missing from the sandbox image. The operator can rebuild the image with `./deploy/image/build`."
+		return Crashed, "Gemini CLI is missing from the sandbox image. The operator can rebuild the image with " +
+			"`./deploy/image/build`."
 	}
 	if ended, say, known := byCode(st.Code); known {
 		return ended, say
@@ -169,7 +178,8 @@ func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	if ended, say, known := byFault(faults, st.Stderr); known {
 		return ended, say
 	}
-	return Crashed, fmt.Sprintf("Gemini CLI failed (exit code %d, run %s). Send the task again; the operator can find details in the log.", st.Code, t.Run)
+	return Crashed, fmt.Sprintf("Gemini CLI failed (exit code %d, run %s). Send the task again; the operator can find "+
+		"details in the log.", st.Code, t.Run)
 }
 
 // sessionRefused reports whether the CLI's error is about its session: it does not

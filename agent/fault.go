@@ -17,17 +17,21 @@ type fault struct {
 // faults name the cause; the first match counts.
 var faults = []fault{
 	{regexp.MustCompile(`gateway: no task is running`),
-		ModelError, "The model was not available, because the gateway knew of no running task. Send the task again; if it happens again, the operator can find details in the log."},
+		ModelError, "The model was not available, because the gateway knew of no running task. Send the task again; if it " +
+			"happens again, the operator can find details in the log."},
 	{regexp.MustCompile(`gateway: the room's tokens for today`),
 		Limited, "This room's tokens for today are used up."},
 	{regexp.MustCompile(`gateway: the tokens of all rooms for today`),
-		ModelError, "The tokens of all rooms for today are used up. Send the task again tomorrow (UTC); the operator can change TOKENS_PER_DAY_ALL."},
+		ModelError, "The tokens of all rooms for today are used up. Send the task again tomorrow (UTC); the operator can " +
+			"change TOKENS_PER_DAY_ALL."},
 	{regexp.MustCompile(`gateway: the model takes no requests`),
 		Unavailable, tooManySay},
 	{regexp.MustCompile(`gateway: cannot reach`),
-		ModelError, "The model's API cannot be reached from this host. Send the task again later; the operator can run `matrix-tui doctor`."},
+		ModelError, "The model's API cannot be reached from this host. Send the task again later; the operator can run " +
+			"`matrix-tui doctor`."},
 	{regexp.MustCompile(`gateway: the model \S* ?is not configured`),
-		ModelError, "The agent asked for a model that is not configured for this room. The operator can set GEMINI_MODEL, or the room's model in policy.yaml, to the full name of a model."},
+		ModelError, "The agent asked for a model that is not configured for this room. The operator can set GEMINI_MODEL, " +
+			"or the room's model in policy.yaml, to the full name of a model."},
 	{regexp.MustCompile(`gateway: the tool \S* ?runs at|gateway: the service tier`),
 		ModelError, "The agent asked for a paid service of the model's provider that is not allowed (MODEL_TOOLS)."},
 	{regexp.MustCompile(`FatalAuthentication|API_KEY_INVALID|API key (not valid|expired|not found)|UNAUTHENTICATED|PERMISSION_DENIED|reported as leaked`),
@@ -37,7 +41,8 @@ var faults = []fault{
 	{regexp.MustCompile(`FatalCancellation`),
 		Stopped, stoppedSay},
 	{regexp.MustCompile(`(?i)no space left|ENOSPC|no_space_left`),
-		Crashed, "There is no space left on the disk. Delete files you do not need in /workspace, or ask the operator to free some space, then send the task again."},
+		Crashed, "There is no space left on the disk. Delete files you do not need in /workspace, or ask the operator to " +
+			"free some space, then send the task again."},
 	{regexp.MustCompile(`(?i)token count.{0,40}exceeds|exceeds the maximum number of tokens|request payload size exceeds`),
 		Overflow, overflowSay},
 	{regexp.MustCompile(`(?i)please ensure that (the number of )?(function (call|response)|multiturn requests)|thought.?signature|contents\.parts must not be empty`),
@@ -61,7 +66,8 @@ var faults = []fault{
 // vagueFaults are tried when neither the message nor the exit code was clear, also on
 // the CLI's stderr.
 var vagueFaults = append([]fault{
-	{broken, ModelError, "The connection to the model's API broke. Send the task again; if it happens again, the operator can run `matrix-tui doctor`."},
+	{broken, ModelError, "The connection to the model's API broke. Send the task again; if it happens again, the " +
+		"operator can run `matrix-tui doctor`."},
 	{regexp.MustCompile(`(?i)unexpected token|JSON at position|in JSON\b|Invalid stream|malformed`),
 		ModelError, "The model's API sent an invalid response. Send the task again."},
 	{regexp.MustCompile(`\b429\b|(?i:quota)`), Unavailable, tooManySay},

@@ -20,7 +20,8 @@ func (o Outcome) WithFinish(reason string) Outcome {
 	case o.Ended != Empty && o.Ended != ModelError:
 	case filtered:
 		o.Ended = ModelError
-		o.Detail = "The model's filter (" + reason + ") let no answer through. Sending the task again will not help: rephrase it." + o.kept()
+		o.Detail = "The model's filter (" + reason +
+			") let no answer through. Sending the task again will not help: rephrase it." + o.kept()
 	case o.Ended == Empty && reason == "MAX_TOKENS":
 		o.Detail = limitSay + o.kept()
 	case o.Ended == Empty:

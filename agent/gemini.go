@@ -74,13 +74,15 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 	if o.Ended == Crashed {
 		done = done.Str("stderr", clean.Line(st.Stderr, 600)) // the CLI's own cause, for failures
 	}
-	done.Str("run", t.Run).Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).Bool("warm", st.Warm).
+	done.Str("run", t.Run).Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom",
+		st.OOM).Bool("warm", st.Warm).
 		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run has ended")
 	return o, nil
 }
 
 // follow starts the run, or finds it, and reads it until it ends. It stops the run at its deadline or on request.
-func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *watch) (st sandbox.RunStatus, c cause, err error) {
+func (g *Gemini) follow(ctx context.Context, container Container, t Task,
+	w *watch) (st sandbox.RunStatus, c cause, err error) {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w.onFlood(func() { cancel(errFlood) })
@@ -168,7 +170,8 @@ func stop(ctx context.Context, container Container, t Task, w *watch) (sandbox.R
 // conclude builds the outcome. It is pure.
 func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 	s.end()
-	o := Outcome{Text: s.answer(), Session: t.Session, Tools: s.tools, Calls: s.calls.done, Truncated: s.truncated, Status: st}
+	o := Outcome{Text: s.answer(), Session: t.Session, Tools: s.tools, Calls: s.calls.done, Truncated: s.truncated,
+		Status: st}
 	if s.session != "" {
 		o.Session = s.session
 	}
@@ -185,7 +188,8 @@ func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 	case NeedsApproval:
 		o.Held = s.held
 	}
-	if o.Ended == Overflow || o.Ended == HistoryRefused || !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
+	if o.Ended == Overflow || o.Ended == HistoryRefused || !t.Resume && s.result != nil && !s.result.ok &&
+		len(s.tools) == 0 {
 		o.Session = "" // useless, or discarded: the CLI does not keep a first turn that failed
 	}
 	return o

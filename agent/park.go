@@ -21,8 +21,10 @@ var facts = sandbox.Facts{
 	Imports:  "@",
 	Files: []string{
 		workDir + "/.gemini", workDir + "/.agents", workDir + "/.git/info/exclude",
-		dotGemini + "/agents", dotGemini + "/commands", dotGemini + "/extensions", dotGemini + "/policies", dotGemini + "/skills",
-		dotGemini + "/settings.json", dotGemini + "/trustedFolders.json", dotGemini + "/trusted_hooks.json", dotGemini + "/.env",
+		dotGemini + "/agents", dotGemini + "/commands", dotGemini + "/extensions", dotGemini + "/policies",
+		dotGemini + "/skills",
+		dotGemini + "/settings.json", dotGemini + "/trustedFolders.json", dotGemini + "/trusted_hooks.json",
+		dotGemini + "/.env",
 		dotGemini + "/google_accounts.json", preloadFile, home + "/.agents", home + "/.env",
 	},
 	Sources: []string{".gemini-extension-install.json"}, // of an extension that `gemini extensions link` has added
@@ -46,7 +48,8 @@ func warmKey(spec sandbox.RunSpec) string {
 func (g *Gemini) Park(ctx context.Context, container Container, t Task, d time.Duration) (until time.Time, err error) {
 	spec := runSpec(t, g.Offers)
 	spec.Argv = command(t)
-	until, err = container.ParkRun(ctx, sandbox.Parking{Run: spec, Key: spec.Warm.Key, For: parkedFor(time.Now(), t.Zone, d), Facts: facts})
+	until, err = container.ParkRun(ctx, sandbox.Parking{Run: spec, Key: spec.Warm.Key,
+		For: parkedFor(time.Now(), t.Zone, d), Facts: facts})
 	if err != nil {
 		return until, fmt.Errorf("park run %s: %w", t.Run, err)
 	}

@@ -91,7 +91,8 @@ func preload(t Task, o Offers) []byte {
 	if o.Memory != nil {
 		about += searchText
 	}
-	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model(), about, proxy + MemoryPath, o.Memory})
+	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model(), about, proxy + MemoryPath,
+		o.Memory})
 	if err != nil {
 		panic(err) // strings
 	}

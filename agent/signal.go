@@ -14,8 +14,10 @@ const MaxQuestion = 64 << 10
 const MaxDraft = 2 << 10
 
 // Instruction tells the agent how to ask a person. It is part of every prompt.
-const Instruction = "When you lack a fact, a decision or a permission that only a person can give, do not guess and do not choose for them. " +
-	"Stop there: call no further tool, and end your answer with a question of exactly this form, each marker alone on its line, outside of any code block:\n\n" +
+const Instruction = "When you lack a fact, a decision or a permission that only a person can give, do not guess and " +
+	"do not choose for them. " +
+	"Stop there: call no further tool, and end your answer with a question of exactly this form, each marker alone on " +
+	"its line, outside of any code block:\n\n" +
 	needInput + "\nthe question; when there are choices, one a line, as 1. 2. 3.\n" +
 	inContext + "\nin a sentence or two, what you were doing and why you cannot go on\n" +
 	endInput + "\n\n" +

@@ -49,7 +49,8 @@ func (t *text) reset()         { t.b, t.kept, t.full = t.b[:0], 0, false }
 func (t *text) String() string { return string(t.b) }
 
 // arguments are the tool arguments that matter to a person, the most useful first.
-var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "agent_name", "name"}
+var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url",
+	"prompt", "agent_name", "name"}
 
 // argument returns the one argument of a tool call to show, and what the agent says that the call is for, or "".
 func argument(parameters json.RawMessage) (detail, purpose string) {

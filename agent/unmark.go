@@ -145,7 +145,8 @@ func cutParts(text string) string {
 	for {
 		end := strings.TrimRight(text, " \t\r\n")
 		i := strings.LastIndex(end, "<<<")
-		if i < 0 || len(end)-i < leastPart || !slices.ContainsFunc(markers, func(mark string) bool { return strings.HasPrefix(mark, end[i:]) }) {
+		if i < 0 || len(end)-i < leastPart || !slices.ContainsFunc(markers,
+			func(mark string) bool { return strings.HasPrefix(mark, end[i:]) }) {
 			return text
 		}
 		text = end[:i]

@@ -21,7 +21,8 @@ func (b *Bot) noteAnswered(ctx context.Context, e event.Event) error {
 	default:
 		return nil
 	}
-	if err := b.Journal.Messages.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Event: e.ID, Status: state.Sent}); err != nil {
+	if err := b.Journal.Messages.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Event: e.ID,
+		Status: state.Sent}); err != nil {
 		return err
 	}
 	if kind == state.KindReply {

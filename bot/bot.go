@@ -104,7 +104,9 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.tasks = b.deps()
 	account, err := matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
-		StateDir: cfg.StateDir, Version: cfg.Version, Devices: cfg.Devices, Owner: b.roster.IsOwner, KeyArrived: func(key e2ee.Key) { b.keys.Arrived(key) }, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
+		StateDir: cfg.StateDir, Version: cfg.Version, Devices: cfg.Devices, Owner: b.roster.IsOwner,
+		KeyArrived: func(key e2ee.Key) { b.keys.Arrived(key) }, Damaged: func(err error) { b.leave(err) },
+		Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -118,16 +120,19 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		Limited: parts.Route.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest,
 	})
 	b.commands = &command.Deps{
-		Bot: commandBot{b}, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates, Allow: cfg.Allow,
+		Bot: commandBot{b}, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates,
+		Allow: cfg.Allow,
 	}
-	b.judge = &admit.Judge{Journal: parts.Journal, Roster: b.roster, Profile: &b.profile, Waits: b.waits, Group: &b.work, Joins: cfg.Debounce > 0}
+	b.judge = &admit.Judge{Journal: parts.Journal, Roster: b.roster, Profile: &b.profile, Waits: b.waits, Group: &b.work,
+		Joins: cfg.Debounce > 0}
 	b.keys = &admit.Keys{Judge: b.judge, Rooms: admitted{b}}
 	b.admission = &admit.Admission{
 		Judge: b.judge, Receipts: &b.receipts, Store: parts.Store, Watch: b.watch, Rooms: admitted{b},
 		Synced: queue.NewGate(), Worked: queue.NewGate(), Ready: cfg.Ready, Rehearsal: cfg.Rehearsal,
 	}
 	b.outboxes = &outbox.Shared{Journal: parts.Journal, Synced: b.admission.Synced, Group: &b.work, Log: cfg.Log}
-	b.upgrades = &upgrade.Shared{Journal: parts.Journal, Store: parts.Store, Roster: b.roster, Policy: b.policy, Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work, Log: cfg.Log}
+	b.upgrades = &upgrade.Shared{Journal: parts.Journal, Store: parts.Store, Roster: b.roster, Policy: b.policy,
+		Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work, Log: cfg.Log}
 	b.admission.Upgrades = b.upgrades
 	b.use(account)
 	return b, nil
@@ -136,7 +141,8 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 // use makes an account the bot's.
 func (b *Bot) use(account *matrix.Account) {
 	b.account, b.proof.Account, b.roster.Account, b.profile.Account = account, account, account, account
-	b.receipts.Account, b.judge.Account, b.outboxes.Account, b.commands.Account, b.upgrades.Account = account, account, account, account, account
+	b.receipts.Account, b.judge.Account, b.outboxes.Account, b.commands.Account, b.upgrades.Account = account, account,
+		account, account, account
 	b.admission.Timeline = timeline.New(b.Journal, account)
 }
 
@@ -220,7 +226,8 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.work.Spawn(func() { b.tasks.Keeper.Watch(ctx) })
 	b.work.Spawn(func() { b.trimMemory(ctx) })
 	b.work.Spawn(func() { b.Models.Watch(ctx, func() []string { return b.policy.Now().Models(b.Model) }, b.watch.Note) })
-	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.admission.Took).Msg("ready")
+	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.admission.Took).
+		Msg("ready")
 	return b.admission.Follow(ctx)
 }
 

@@ -10,7 +10,8 @@ import (
 // doCommand carries out a command.
 func (r *room) doCommand(ctx context.Context, row state.Event) error {
 	return command.Do(ctx, &command.Call{
-		Deps: r.bot.commands, Orders: r.decider.Orders, Room: r.decider, Row: row, Address: r.members.Address(r.bot.roster.MayBeAlone(r.id)),
+		Deps: r.bot.commands, Orders: r.decider.Orders, Room: r.decider, Row: row,
+		Address: r.members.Address(r.bot.roster.MayBeAlone(r.id)),
 	})
 }
 

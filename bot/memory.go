@@ -9,8 +9,8 @@ import (
 	"matrix-tui/state"
 )
 
-// relearn puts what a message says now in the place of what it said, wherever the room has it, if its sender has edited it.
-// A command that was carried out stays as it was. After an upgrade, the memory is in the successor.
+// relearn puts what a message says now in the place of what it said, wherever the room has it, if its sender has edited
+// it. A command that was carried out stays as it was. After an upgrade, the memory is in the successor.
 func (r *room) relearn(ctx context.Context, row state.Event) {
 	one, err := r.bot.Journal.Events.Get(ctx, r.id, row.Relation().EventID)
 	first, _ := one.Message()
@@ -23,7 +23,8 @@ func (r *room) relearn(ctx context.Context, row state.Event) {
 		return
 	}
 	env := r.bot.room(r.bot.Store.SuccessorOf(r.id)).env
-	if err := env.Rewrite(ctx, recall.Edit{Event: one.ID, By: r.env.NameOf(row.Sender), Text: words}); err != nil && ctx.Err() == nil {
+	if err := env.Rewrite(ctx, recall.Edit{Event: one.ID, By: r.env.NameOf(row.Sender), Text: words}); err != nil &&
+		ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot replace what an edited message said")
 	}
 }

@@ -11,15 +11,19 @@ func (b *Bot) Collectors() []prometheus.Collector {
 	}
 	return append(b.count.Collectors(),
 		gauge("matrix_tui_tasks_running", "Tasks that are running now.", func() float64 { return float64(b.running()) }),
-		gauge("matrix_tui_tasks_waiting", "Tasks that wait for an answer.", func() float64 { return float64(b.waits.Total()) }),
-		gauge("matrix_tui_agents_parked", "Rooms in which an agent waits for the next task.", func() float64 { return float64(b.tasks.Warm.Count()) }),
-		gauge("matrix_tui_containers", "Rooms that have a container.", func() float64 { return float64(len(b.Store.Containers.All())) }),
-		gauge("matrix_tui_last_sync_timestamp_seconds", "When the newest sync batch was stored; 0 before the first.", func() float64 {
-			if at := b.admission.Synced.Last(); !at.IsZero() {
-				return float64(at.UnixMilli()) / 1000
-			}
-			return 0
-		}),
+		gauge("matrix_tui_tasks_waiting", "Tasks that wait for an answer.",
+			func() float64 { return float64(b.waits.Total()) }),
+		gauge("matrix_tui_agents_parked", "Rooms in which an agent waits for the next task.",
+			func() float64 { return float64(b.tasks.Warm.Count()) }),
+		gauge("matrix_tui_containers", "Rooms that have a container.",
+			func() float64 { return float64(len(b.Store.Containers.All())) }),
+		gauge("matrix_tui_last_sync_timestamp_seconds", "When the newest sync batch was stored; 0 before the first.",
+			func() float64 {
+				if at := b.admission.Synced.Last(); !at.IsZero() {
+					return float64(at.UnixMilli()) / 1000
+				}
+				return 0
+			}),
 	)
 }
 

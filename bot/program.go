@@ -67,8 +67,10 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 		return raw, nil
 	}
 	now := time.Now().UTC()
-	row := state.Event{Event: event.Event{Room: s.Room, ID: executeEvent(id), Sender: b.UserID(), Type: typeExecute, Time: now}}
-	rec, err := task.New(state.Task{Source: state.FromHTTP, Home: s.Room, Execution: id, Text: s.Transcript, Details: state.Details{Commands: s.Commands}}, row)
+	row := state.Event{Event: event.Event{Room: s.Room, ID: executeEvent(id), Sender: b.UserID(), Type: typeExecute,
+		Time: now}}
+	rec, err := task.New(state.Task{Source: state.FromHTTP, Home: s.Room, Execution: id, Text: s.Transcript,
+		Details: state.Details{Commands: s.Commands}}, row)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +169,8 @@ func (b *Bot) Alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	since := time.Since(b.admission.Worked.Last())
-	if _, err := b.Journal.Events.NextBatch(ctx); err != nil && (since > maxSilence || !errors.Is(err, context.DeadlineExceeded)) {
+	if _, err := b.Journal.Events.NextBatch(ctx); err != nil &&
+		(since > maxSilence || !errors.Is(err, context.DeadlineExceeded)) {
 		return fmt.Errorf("read journal: %w", err)
 	}
 	if since > maxSilence && !b.Waiting() {

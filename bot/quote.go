@@ -100,7 +100,8 @@ func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, erro
 		return state.Event{}, nil
 	}
 	got = r.bot.account.Keys.Decrypt(ctx, got)
-	if !got.IsDecrypted() { // it may be older than the room's encryption, but in an encrypted room only a proven sender is quoted
+	// it may be older than the room's encryption, but in an encrypted room only a proven sender is quoted
+	if !got.IsDecrypted() {
 		if encrypted, err := r.bot.account.Keys.IsEncrypted(ctx, room); err != nil || encrypted {
 			return state.Event{}, err
 		}

@@ -40,7 +40,8 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 	for room, name := range b.Store.Containers.All() {
 		info, ok := there[name]
 		if !ok || info.Room != room {
-			b.log.Warn().Str("room", room).Str("container", name).Msg("container is gone: the next task recreates it with the same history")
+			b.log.Warn().Str("room", room).Str("container", name).
+				Msg("container is gone: the next task recreates it with the same history")
 			drops.Go(func() error { return b.Store.Containers.Drop(ctx, room) })
 			continue
 		}
@@ -121,7 +122,8 @@ const purgeEvery = 24 * time.Hour
 func (b *Bot) purge(ctx context.Context) {
 	for ctx.Err() == nil {
 		if ahead := b.account.Ahead(); ahead != 0 {
-			b.log.Warn().Dur("ahead_ms", ahead).Msg("this host's clock and the homeserver's differ: the earlier one counts until they agree")
+			b.log.Warn().Dur("ahead_ms", ahead).
+				Msg("this host's clock and the homeserver's differ: the earlier one counts until they agree")
 		}
 		b.purgeOnce(ctx)
 		_ = retry.Sleep(ctx, purgeEvery)

@@ -22,7 +22,8 @@ func (r *room) attempt(ctx context.Context, eventID string, do func() error, giv
 	if !errors.As(err, &panicked) {
 		return err
 	}
-	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Bytes("stack", panicked.Stack).Msg("panic while handling an event")
+	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Bytes("stack", panicked.Stack).
+		Msg("panic while handling an event")
 	n, counted := r.bot.Journal.Events.CountAttempt(ctx, r.id, eventID)
 	if counted != nil && !errors.Is(counted, state.ErrNotFound) {
 		return counted
@@ -31,14 +32,16 @@ func (r *room) attempt(ctx context.Context, eventID string, do func() error, giv
 		return err
 	}
 	said, id := sentence.Tell(err)
-	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Str("error_id", id).Msg("event given up after repeated panics")
+	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Str("error_id", id).
+		Msg("event given up after repeated panics")
 	return queue.Recovered(func() error { return give(said) })
 }
 
 // giveUpEvent tells the room that an event was not handled, and ends it.
 func (r *room) giveUpEvent(ctx context.Context, row state.Event) func(string) error {
 	return func(said string) error {
-		m := r.answer(row, state.KindReply, state.KeyOf(row.Room, row.ID)+"-p", "⚠️ "+said+" I could not handle this message.")
+		m := r.answer(row, state.KindReply, state.KeyOf(row.Room, row.ID)+"-p",
+			"⚠️ "+said+" I could not handle this message.")
 		return r.reply(ctx, []state.Message{m}, row.ID)
 	}
 }
@@ -46,7 +49,8 @@ func (r *room) giveUpEvent(ctx context.Context, row state.Event) func(string) er
 // giveUpTask tells the room that a task has failed, and ends it.
 func (r *room) giveUpTask(ctx context.Context, rec state.Task, t *task.Work) func(string) error {
 	return func(said string) error {
-		m := r.out(state.KindLost, rec.Key+"-p", "⚠️ "+said+" I stopped working on this task. The work so far is in /workspace.")
+		m := r.out(state.KindLost, rec.Key+"-p",
+			"⚠️ "+said+" I stopped working on this task. The work so far is in /workspace.")
 		if err := r.queue(ctx, task.OriginOf(rec).Reply(m, rec.Event, "")); err != nil {
 			return err
 		}

@@ -25,8 +25,8 @@ import (
 // callTimeout is for one request to the homeserver.
 const callTimeout = matrix.CallTimeout
 
-// room is the work of one room. It has three workers: control decides its events in order and handles at once what is not
-// a task, that of turn runs its tasks, and outbox sends its messages.
+// room is the work of one room. It has three workers: control decides its events in order and handles at once what is
+// not a task, that of turn runs its tasks, and outbox sends its messages.
 type room struct {
 	bot     *Bot
 	id      string
@@ -47,7 +47,8 @@ type room struct {
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
-	r.env = &task.Env{Deps: b.tasks, Sandbox: container.New(&b.tasks.Shared, id), ID: id, Room: taskRoom{r}, Decisions: &r.turn.Mutex}
+	r.env = &task.Env{Deps: b.tasks, Sandbox: container.New(&b.tasks.Shared, id), ID: id, Room: taskRoom{r},
+		Decisions: &r.turn.Mutex}
 	r.turn.Env = r.env
 	r.outbox = b.outboxes.Room(id, &r.turn)
 	r.upgrade = b.upgrades.Room(id, &r.turn, r.outbox, &r.control)

@@ -79,9 +79,11 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 	})
 	switch {
 	case errors.Is(err, media.ErrTooLarge):
-		return &task.RefusedFile{Said: "is larger (" + text.Size(item.Size) + ") than the homeserver accepts", Final: true, Err: err}
+		return &task.RefusedFile{Said: "is larger (" + text.Size(item.Size) + ") than the homeserver accepts", Final: true,
+			Err: err}
 	case matrix.IsAnswer(err):
-		return &task.RefusedFile{Said: "stays in the outbox for next time: the homeserver does not accept it at the moment", Err: err}
+		return &task.RefusedFile{Said: "stays in the outbox for next time: the homeserver does not accept it at the moment",
+			Err: err}
 	case err != nil:
 		return err
 	}

@@ -56,7 +56,8 @@ func (r taskRoom) relate(ctx context.Context, m *task.Message) {
 	if m.Since == "" {
 		return
 	}
-	if said, err := r.bot.Journal.Messages.SaidAfter(ctx, r.id, m.Since, r.bot.UserID(), m.Task, m.Parts); err == nil && !said {
+	if said, err := r.bot.Journal.Messages.SaidAfter(ctx, r.id, m.Since, r.bot.UserID(), m.Task, m.Parts); err == nil &&
+		!said {
 		m.Relation, m.Target, m.About = "", "", ""
 	}
 }
@@ -73,7 +74,8 @@ func (r taskRoom) mention(ctx context.Context, m *task.Message) {
 	}
 }
 
-// long returns the rows of a text of any length. One that is too long for a few messages becomes its beginning and a file.
+// long returns the rows of a text of any length. One that is too long for a few messages becomes its beginning and a
+// file.
 func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
 	name := m.Long.Name + ".md"
 	parts, file, err := matrix.Long(m.Long.Before+m.Body, m.Long.Name, m.Body, func() (event.FileInfo, error) {
@@ -114,7 +116,8 @@ func (r taskRoom) upload(ctx context.Context, name, words string) (event.FileInf
 	if err != nil {
 		return event.FileInfo{}, err
 	}
-	return r.bot.account.Messages.Upload(ctx, strings.NewReader(words), event.FileInfo{MimeType: "text/markdown", Size: int64(len(words))}, name, encrypted)
+	return r.bot.account.Messages.Upload(ctx, strings.NewReader(words),
+		event.FileInfo{MimeType: "text/markdown", Size: int64(len(words))}, name, encrypted)
 }
 
 // Fits is part of [task.Room].
@@ -129,7 +132,8 @@ func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
 	if err != nil || sent.Event == "" {
 		return false
 	}
-	_, err = r.bot.account.Messages.Send(ctx, state.Message{Room: r.id, Relation: state.Edit, Target: sent.Event, Notice: true, Body: words})
+	_, err = r.bot.account.Messages.Send(ctx, state.Message{Room: r.id, Relation: state.Edit, Target: sent.Event,
+		Notice: true, Body: words})
 	if err != nil {
 		r.bot.log.Debug().Err(err).Str("room", r.id).Msg("cannot edit the progress notice")
 		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))
@@ -170,7 +174,9 @@ const maxTransfers = 2
 // deps returns the dependencies of the tasks in all rooms.
 func (b *Bot) deps() *task.Deps {
 	warm := container.NewWarm(b.WarmAgents, b.WarmTime)
-	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal, Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Stopped: warm.Forget, Idle: b.Idle, Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
+	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal,
+		Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Stopped: warm.Forget, Idle: b.Idle,
+		Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
 	return &task.Deps{
 		Config: task.Config{
 			Tmp: b.tmp(), Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
@@ -184,7 +190,8 @@ func (b *Bot) deps() *task.Deps {
 			Models: b.Models, Policy: b.policy, Parker: b.Agent, Warm: warm, Group: &b.work, Log: b.log,
 		},
 		Budget: &budget.Budget{
-			PerDay: b.TokensPerDay, All: b.TokensPerDayAll, Owners: b.Owners, Journal: b.Parts.Journal, Policy: b.policy, Log: b.log,
+			PerDay: b.TokensPerDay, All: b.TokensPerDayAll, Owners: b.Owners, Journal: b.Parts.Journal, Policy: b.policy,
+			Log: b.log,
 		},
 		Transcripts: b.Transcripts, Agent: b.Agent, Route: b.Route, Recall: b.Recall, Waits: b.waits, Count: b.count,
 		Slots: capacity.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers), Clock: taskClock{b},

@@ -18,8 +18,9 @@ const (
 	trimQuiet = 256 << 10
 )
 
-// trimmer decides when to give memory back to the host: once, when work has ended. Go's runtime does that by itself, but
-// only slowly, and it keeps what the next collection would free. It counts the bytes allocated since the process began.
+// trimmer decides when to give memory back to the host: once, when work has ended. Go's runtime does that by itself,
+// but only slowly, and it keeps what the next collection would free. It counts the bytes allocated since the process
+// began.
 type trimmer struct {
 	trimmed uint64 // when memory was given back
 	seen    uint64 // at the last look

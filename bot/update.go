@@ -122,5 +122,6 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	return r.queue(ctx, r.answer(asked, state.KindUpdate, state.KeyOf(asked.Room, asked.ID)+"-updated", res.Text(r.bot.snapshot())))
+	return r.queue(ctx, r.answer(asked, state.KindUpdate, state.KeyOf(asked.Room, asked.ID)+"-updated",
+		res.Text(r.bot.snapshot())))
 }

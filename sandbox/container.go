@@ -33,6 +33,7 @@ func (c *Container) ParkRun(ctx context.Context, p Parking) (until time.Time, er
 func (c *Container) Restart(ctx context.Context, why error) error {
 	ctx, cancel := context.WithTimeout(ctx, restartTime)
 	defer cancel()
-	c.log.Warn().Str("container", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("the container does not start or stop a run: restarting it")
+	c.log.Warn().Str("container", c.Name).Str("room", c.Room).AnErr("reason", why).
+		Msg("the container does not start or stop a run: restarting it")
 	return explain(c.door.runner.Restart(ctx, c.ID), "restart container", c.Name)
 }

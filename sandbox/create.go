@@ -51,7 +51,8 @@ func (e *ensuring) create(ctx context.Context) error {
 
 func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData) error {
 	if e.is.Init == initMount {
-		if _, err := e.initFile(ctx, e.Place.Inits, data.Config.Labels[labelImage], e.spec.Room); err != nil && !errors.Is(err, ErrImageMissing) {
+		if _, err := e.initFile(ctx, e.Place.Inits, data.Config.Labels[labelImage], e.spec.Room); err != nil &&
+			!errors.Is(err, ErrImageMissing) {
 			return err
 		}
 	}
@@ -62,7 +63,8 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	}
 	err = explain(err, "start container", e.spec.Name)
 	switch {
-	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory), errors.Is(err, ErrNoKeys):
+	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory),
+		errors.Is(err, ErrNoKeys):
 		return err
 	case errors.Is(err, ErrNotFound):
 		return nil // removed meanwhile; the next step recreates it
@@ -86,6 +88,7 @@ func (e *ensuring) remake(ctx context.Context, data *define.InspectContainerData
 		return err
 	}
 	e.remade = true
-	e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used: recreating it on its volumes")
+	e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).
+		Msg("container cannot be used: recreating it on its volumes")
 	return e.remove(ctx, data.ID)
 }

@@ -94,7 +94,8 @@ func (d *door) doByExec(ctx context.Context, o operation) (boxinit.Reply, error)
 
 // short carries out an operation that can be repeated. It retries while the engine, or the connection, is lost.
 // Prepare, if it is not nil, sets the streams of each try.
-func (d *door) short(ctx context.Context, verb string, r boxinit.Request, prepare func(*operation)) (boxinit.Reply, error) {
+func (d *door) short(ctx context.Context, verb string, r boxinit.Request,
+	prepare func(*operation)) (boxinit.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTime)
 	defer cancel()
 	again := pauses().Until(time.Now().Add(retryTime))

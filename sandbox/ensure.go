@@ -57,7 +57,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, e.create(ctx)
 	case errors.Is(err, errHalfRemoved) && !e.remade:
 		e.remade = true
-		e.log.Warn().Err(err).Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the container's removal was interrupted: finishing it")
+		e.log.Warn().Err(err).Str("container", e.spec.Name).Str("room", e.spec.Room).
+			Msg("the container's removal was interrupted: finishing it")
 		return false, e.remove(ctx, e.spec.Name)
 	case err != nil:
 		return false, err
@@ -73,7 +74,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		e.spec.Fresh = false
-		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the image or the way in which containers are isolated has changed: recreating the container on its volumes")
+		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).
+			Msg("the image or the way in which containers are isolated has changed: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)
 	}
 	if e.is.Created && e.is.Unfit != nil {
@@ -82,7 +84,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	switch next(data, e.spec.gateway) {
 	case actUse:
 		if data.State.Pid > 0 && e.spec.lostDoor(data) {
-			e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway directory was replaced while the container was running: restarting the container")
+			e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).
+				Msg("the gateway directory was replaced while the container was running: restarting the container")
 			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop container", e.spec.Name)
 		}
 		return true, nil

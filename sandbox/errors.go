@@ -19,36 +19,63 @@ import (
 // Kinds of failure, each with a sentence; compare with errors.Is.
 var (
 	// ErrNotFound: no such container, or no such file in the container.
-	ErrNotFound = sentence.New(errors.New("not found"), "The container or file does not exist. Send the task again: the room's container will be recreated.")
+	ErrNotFound = sentence.New(errors.New("not found"),
+		"The container or file does not exist. Send the task again: the room's container will be recreated.")
 	// ErrNotRunning: the container is stopped or paused.
-	ErrNotRunning = sentence.New(errors.New("container is not running"), "The room's container is not running. Send the task again: the container will be started.")
+	ErrNotRunning = sentence.New(errors.New("container is not running"),
+		"The room's container is not running. Send the task again: the container will be started.")
 	// ErrNameTaken: the name belongs to another container or volume.
-	ErrNameTaken = sentence.New(errors.New("name is taken by another container or volume"), "A container or volume that does not belong to this room already uses the name that this room needs. I leave it alone. The operator can find it with `podman ps -a` or `podman volume ls` and free the name with `podman rename`, `podman rm` or `podman volume rm`.")
+	ErrNameTaken = sentence.New(errors.New("name is taken by another container or volume"),
+		"A container or volume that does not belong to this room already uses the name that this room needs. I leave it "+
+			"alone. The operator can find it with `podman ps -a` or `podman volume ls` and free the name with `podman "+
+			"rename`, `podman rm` or `podman volume rm`.")
 	// ErrUnreachable: podman's service does not answer.
-	ErrUnreachable = sentence.New(errors.New("podman is unreachable"), "Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl --user start podman.socket`), or set CONTAINER_HOST to its socket.")
+	ErrUnreachable = sentence.New(errors.New("podman is unreachable"),
+		"Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl "+
+			"--user start podman.socket`), or set CONTAINER_HOST to its socket.")
 	// ErrImageMissing: the image is not on this host.
-	ErrImageMissing = sentence.New(errors.New("image is missing"), "The sandbox image is not on this host. The operator can build it with `./deploy/image/build`, or set SANDBOX_IMAGE to one that `podman images` shows.")
+	ErrImageMissing = sentence.New(errors.New("image is missing"),
+		"The sandbox image is not on this host. The operator can build it with `./deploy/image/build`, or set "+
+			"SANDBOX_IMAGE to one that `podman images` shows.")
 	// ErrOutOfMemory: the host or the container has no memory left.
-	ErrOutOfMemory = sentence.New(errors.New("out of memory"), "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`).")
+	ErrOutOfMemory = sentence.New(errors.New("out of memory"),
+		"There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the "+
+			"host (`free -m`).")
 	// ErrNoSpace: the host's disk is full.
-	ErrNoSpace = sentence.New(errors.New("no space left on the disk"), "The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`.")
+	ErrNoSpace = sentence.New(errors.New("no space left on the disk"),
+		"The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`.")
 	// ErrNoKeys: the kernel's limit on keyrings, one per container of a user, is reached.
-	ErrNoKeys = sentence.New(errors.New("no kernel keyring left"), "The host allows its user no more containers. Each needs a kernel keyring, and kernel.keys.maxkeys limits them. The operator can raise it: run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000`, and write both into a file in /etc/sysctl.d.")
+	ErrNoKeys = sentence.New(errors.New("no kernel keyring left"),
+		"The host allows its user no more containers. Each needs a kernel keyring, and kernel.keys.maxkeys limits them. "+
+			"The operator can raise it: run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000`, and write both "+
+			"into a file in /etc/sysctl.d.")
 	// ErrStuck: the container has not started a run in time, and was restarted.
-	ErrStuck = sentence.New(errors.New("the container does not start a run"), "The room's container did not start the agent within a minute, so I restarted it. Processes that were running in it have ended; files are still there. Send the task again. If this happens again, an owner can replace the container with `!reset sandbox`.")
+	ErrStuck = sentence.New(errors.New("the container does not start a run"),
+		"The room's container did not start the agent within a minute, so I restarted it. Processes that were running in "+
+			"it have ended; files are still there. Send the task again. If this happens again, an owner can replace the "+
+			"container with `!reset sandbox`.")
 	// ErrLocked: a process in the container keeps runs from starting.
-	ErrLocked = sentence.New(errors.New("runs are locked"), "A program that still runs in the room's container keeps me from starting the agent there. `!reset sandbox` replaces the container; `/workspace` and `/root` stay.")
+	ErrLocked = sentence.New(errors.New("runs are locked"),
+		"A program that still runs in the room's container keeps me from starting the agent there. `!reset sandbox` "+
+			"replaces the container; `/workspace` and `/root` stay.")
 	// ErrExhausted: no process can be started in the container, because others have used up what it may have.
-	ErrExhausted = sentence.New(errors.New("no process can be started in the container"), "Nothing can be started in the room's container any more: its processes have used up the limit (SANDBOX_PIDS). `!reset sandbox` replaces the container; `/workspace` and `/root` stay.")
+	ErrExhausted = sentence.New(errors.New("no process can be started in the container"),
+		"Nothing can be started in the room's container any more: its processes have used up the limit (SANDBOX_PIDS). "+
+			"`!reset sandbox` replaces the container; `/workspace` and `/root` stay.")
 	// ErrNotEmpty: the room already has volumes.
-	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"), "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
+	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"),
+		"A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
 	// ErrNoSlot: all user ID ranges are in use.
-	ErrNoSlot = sentence.New(errors.New("no user ID range left"), "This host has no free user ID range for another room. The operator can remove unused workspaces with `podman volume rm`.")
+	ErrNoSlot = sentence.New(errors.New("no user ID range left"),
+		"This host has no free user ID range for another room. The operator can remove unused workspaces with `podman "+
+			"volume rm`.")
 )
 
 // errHalfRemoved means that podman died while it removed the container: it is listed, but its files are gone, and
 // podman cannot inspect or start it. It is of no use to any room.
-var errHalfRemoved = sentence.New(errors.New("half-removed container"), "Podman was interrupted while it removed the room's container. The operator can remove the rest with `podman rm --force`.")
+var errHalfRemoved = sentence.New(errors.New("half-removed container"),
+	"Podman was interrupted while it removed the room's container. The operator can remove the rest with `podman rm "+
+		"--force`.")
 
 // errForeign: the container has another room's label, or none.
 var errForeign = fmt.Errorf("it does not belong to this room: %w", ErrNameTaken)
@@ -85,8 +112,9 @@ var texts = []struct {
 	{"cannot allocate memory", ErrOutOfMemory},
 	{"out of memory", ErrOutOfMemory},
 	{"no space left on device", ErrNoSpace},
-	{"unable to create session key", ErrNoKeys}, // runc; the reason that follows, "disk quota exceeded", is not about a disk
-	{"create keyring", ErrNoKeys},               // crun
+	// runc; the reason that follows, "disk quota exceeded", is not about a disk
+	{"unable to create session key", ErrNoKeys},
+	{"create keyring", ErrNoKeys}, // crun
 }
 
 // kindOf returns the kind of an error from podman's bindings or its socket, or nil.

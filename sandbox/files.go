@@ -17,7 +17,8 @@ func (c *Container) WriteFile(ctx context.Context, path string, data []byte) err
 // WriteFrom is WriteFile for data of a size that is read from its beginning, each time if it is tried again.
 func (c *Container) WriteFrom(ctx context.Context, path string, data io.ReaderAt, size int64) error {
 	request := boxinit.Request{Op: boxinit.OpWrite, Path: path, Size: size}
-	_, err := c.door.short(ctx, "write "+path, request, func(o *operation) { o.stdin = io.NewSectionReader(data, 0, size) })
+	_, err := c.door.short(ctx, "write "+path, request,
+		func(o *operation) { o.stdin = io.NewSectionReader(data, 0, size) })
 	return err
 }
 

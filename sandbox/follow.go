@@ -44,7 +44,8 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	return status, err
 }
 
-func (c *Container) runWithin(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
+func (c *Container) runWithin(ctx context.Context, spec RunSpec, w io.Writer,
+	begun func(existed bool)) (RunStatus, error) {
 	out := &counting{to: w}
 	again := pauses().Until(time.Now().Add(retryTime))
 	for { // starting twice is harmless
@@ -114,7 +115,8 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 			failures = 0
 			again.Reset()
 		}
-		c.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
+		c.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).
+			Msg("lost the run's output stream: reconnecting")
 		if err := again.Wait(ctx, err); err != nil {
 			return RunStatus{}, err
 		}
@@ -124,7 +126,8 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 
 // followOnce follows the run from where out is.
 func (c *Container) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
-	reply, err := c.door.do(ctx, operation{Request: boxinit.Request{Op: boxinit.OpFollow, ID: id, Offset: out.n}, stdout: out})
+	reply, err := c.door.do(ctx, operation{Request: boxinit.Request{Op: boxinit.OpFollow, ID: id, Offset: out.n},
+		stdout: out})
 	if err == nil {
 		err = failure(reply, "follow run "+id)
 	}

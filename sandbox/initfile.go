@@ -37,7 +37,8 @@ func (p *Podman) initFile(ctx context.Context, dir, imageID, room string) (strin
 		return "", fmt.Errorf("create folder for boxinit: %w", err)
 	}
 	if !executable(dir) {
-		p.warnOnce(dir, "no program can be executed from the state folder (noexec): containers use the boxinit of their image, which root in a container can replace")
+		p.warnOnce(dir, "no program can be executed from the state folder (noexec): containers use the boxinit of their "+
+			"image, which root in a container can replace")
 		return "", nil
 	}
 	unlock, err := p.asking.Lock(ctx, "boxinit")

@@ -13,7 +13,9 @@ import (
 )
 
 // ErrUnlimited is an ErrWeak: the container lacks a limit of its spec, or the host cannot set one.
-var ErrUnlimited = sentence.New(fmt.Errorf("%w: it would lack a limit", ErrWeak), "This host cannot limit all that the room's container uses (memory, processors, processes), so I do not run anything in it. The operator can find out more with `matrix-tui doctor`.")
+var ErrUnlimited = sentence.New(fmt.Errorf("%w: it would lack a limit", ErrWeak),
+	"This host cannot limit all that the room's container uses (memory, processors, processes), so I do not run "+
+		"anything in it. The operator can find out more with `matrix-tui doctor`.")
 
 // pids returns the limit on processes and threads of the host. GVisor needs two for each process of the container, and
 // some for itself.
@@ -55,7 +57,8 @@ func (s Spec) resources(h host) (*rspec.LinuxResources, error) {
 // good: settings change.
 func (s Spec) limited(data *define.InspectContainerData) error {
 	is := data.HostConfig
-	if is == nil || s.Memory > 0 && is.Memory <= 0 || s.CPUs > 0 && is.CpuQuota <= 0 && is.NanoCpus <= 0 || s.PIDs > 0 && is.PidsLimit <= 0 {
+	if is == nil || s.Memory > 0 && is.Memory <= 0 || s.CPUs > 0 && is.CpuQuota <= 0 && is.NanoCpus <= 0 ||
+		s.PIDs > 0 && is.PidsLimit <= 0 {
 		return fmt.Errorf("%w: it was created without a limit on memory, processors or processes", ErrUnlimited)
 	}
 	return nil

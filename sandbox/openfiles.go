@@ -21,6 +21,7 @@ func (p *Podman) refusesFiles(err error) bool {
 	if !strings.Contains(text, "rlimit") || !p.fewFiles.CompareAndSwap(false, true) {
 		return false
 	}
-	p.log.Warn().Err(err).Int("limit", leastFiles).Msg("this host does not allow the limit on open files (SANDBOX_NOFILE): containers get a lower one")
+	p.log.Warn().Err(err).Int("limit", leastFiles).
+		Msg("this host does not allow the limit on open files (SANDBOX_NOFILE): containers get a lower one")
 	return true
 }

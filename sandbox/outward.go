@@ -18,6 +18,7 @@ func Outward() []string {
 		"NO_PROXY=" + inside, "no_proxy=" + inside,
 		"YARN_HTTP_PROXY=" + proxy, "YARN_HTTPS_PROXY=" + proxy, // from version 2 on
 		// Java, and what is made with it, such as Gradle. Each start of it prints this line; there is no quiet way.
-		"JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=" + host + " -Dhttp.proxyPort=" + port + " -Dhttps.proxyHost=" + host + " -Dhttps.proxyPort=" + port,
+		"JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=" + host + " -Dhttp.proxyPort=" + port + " -Dhttps.proxyHost=" + host +
+			" -Dhttps.proxyPort=" + port,
 	}
 }

@@ -97,7 +97,8 @@ func (p *packages) installed(ctx context.Context, data *define.InspectContainerD
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(there, func(name string) bool { _, had := slices.BinarySearch(before, name); return had }), nil
+	return slices.DeleteFunc(there, func(name string) bool { _, had := slices.BinarySearch(before, name); return had }),
+		nil
 }
 
 // inImage returns the packages that an image has on request. The container with that name asks.

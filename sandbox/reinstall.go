@@ -53,7 +53,8 @@ func (c *Container) Reinstall(ctx context.Context, names []string) (missing []st
 	asking, cancel := context.WithTimeout(ctx, packageTime)
 	defer cancel()
 	// It fails if one of them is unknown, and prints the others.
-	result, err := c.Exec(asking, Cmd{Argv: append([]string{"dpkg-query", "-W", "-f", `${Package} ${db:Status-Status}\n`}, names...), Dir: "/"})
+	result, err := c.Exec(asking, Cmd{Argv: append([]string{"dpkg-query", "-W", "-f", `${Package} ${db:Status-Status}\n`},
+		names...), Dir: "/"})
 	if err != nil {
 		return append(names, missing...), fmt.Errorf("list reinstalled packages: %w", err)
 	}

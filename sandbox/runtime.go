@@ -19,7 +19,9 @@ const (
 )
 
 // ErrRuntime is an ErrWeak: podman runs the container under another runtime than Spec.Runtime.
-var ErrRuntime = sentence.New(fmt.Errorf("%w: podman uses another runtime", ErrWeak), "Podman would not run the room's container under the runtime that SANDBOX_RUNTIME names, so I do not run anything. The operator can find out more with `matrix-tui doctor`.")
+var ErrRuntime = sentence.New(fmt.Errorf("%w: podman uses another runtime", ErrWeak),
+	"Podman would not run the room's container under the runtime that SANDBOX_RUNTIME names, so I do not run anything. "+
+		"The operator can find out more with `matrix-tui doctor`.")
 
 // under reports whether a container was created for the spec's runtime, and podman runs it under that. Podman's API
 // takes no runtime for one container: its service decides.

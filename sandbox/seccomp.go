@@ -67,7 +67,8 @@ var newNamespace = []uint64{unix.CLONE_NEWNS, unix.CLONE_NEWCGROUP, unix.CLONE_N
 
 // traceable are the requests to ptrace that a debugger needs for a program that it starts, as first number and count:
 // all but PTRACE_ATTACH (16) and PTRACE_SEIZE (0x4206), which attach to a running program.
-var traceable = [][2]uint64{{0, 16}, {17, 1}, {18, 2}, {20, 4}, {24, 8}, {32, 1}, {0x4200, 4}, {0x4204, 2}, {0x4207, 1}, {0x4208, 8}}
+var traceable = [][2]uint64{{0, 16}, {17, 1}, {18, 2}, {20, 4}, {24, 8}, {32, 1}, {0x4200, 4}, {0x4204, 2}, {0x4207, 1},
+	{0x4208, 8}}
 
 // rules returns the profile's rules. Those of one call must not overlap: libseccomp does not promise which one counts.
 func rules() []rspec.LinuxSyscall {
@@ -81,7 +82,8 @@ func rules() []rspec.LinuxSyscall {
 		allow("socket", arg(0, rspec.OpEqualTo, unix.AF_INET6)),
 		allow("socket", arg(0, rspec.OpEqualTo, unix.AF_NETLINK), arg(2, rspec.OpNotEqual, unix.NETLINK_AUDIT)),
 		// After this answer, programs such as useradd go on without the kernel's audit log.
-		refuse(unix.EINVAL, []string{"socket"}, arg(0, rspec.OpEqualTo, unix.AF_NETLINK), arg(2, rspec.OpEqualTo, unix.NETLINK_AUDIT)),
+		refuse(unix.EINVAL, []string{"socket"}, arg(0, rspec.OpEqualTo, unix.AF_NETLINK),
+			arg(2, rspec.OpEqualTo, unix.NETLINK_AUDIT)),
 		refuse(unix.EAFNOSUPPORT, []string{"socket"}, arg(0, rspec.OpGreaterThan, unix.AF_NETLINK)),
 
 		refuse(unix.EPERM, []string{"ptrace"}, arg(0, rspec.OpEqualTo, unix.PTRACE_ATTACH)),

@@ -14,10 +14,14 @@ import (
 )
 
 // ErrWeak: the container is less isolated than its spec says.
-var ErrWeak = sentence.New(errors.New("the container is weaker than it must be"), "The room's container is less isolated than it must be, so I do not run anything in it. The operator can find out more with `matrix-tui doctor` and in the log.")
+var ErrWeak = sentence.New(errors.New("the container is weaker than it must be"),
+	"The room's container is less isolated than it must be, so I do not run anything in it. The operator can find out "+
+		"more with `matrix-tui doctor` and in the log.")
 
 // ErrOldImage is an ErrWeak: the container's boxinit does not know how to verify it.
-var ErrOldImage = sentence.New(fmt.Errorf("%w: its image is older than the bot", ErrWeak), "The sandbox image is older than I am: I cannot tell whether the room's container is isolated, so I do not run anything in it. The operator can rebuild the image with `./deploy/image/build`.")
+var ErrOldImage = sentence.New(fmt.Errorf("%w: its image is older than the bot", ErrWeak),
+	"The sandbox image is older than I am: I cannot tell whether the room's container is isolated, so I do not run "+
+		"anything in it. The operator can rebuild the image with `./deploy/image/build`.")
 
 const capabilityMask = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
@@ -35,7 +39,8 @@ func strength(runtime string, slot int, g *specgen.SpecGenerator) string {
 			s.Files = limit.Hard
 		}
 	}
-	if limits.Memory != nil && (runtime != GVisor || slot >= 0) { // a rootless gVisor has its limits from deploy/host/runsc, and does not show them
+	// a rootless gVisor has its limits from deploy/host/runsc, and does not show them
+	if limits.Memory != nil && (runtime != GVisor || slot >= 0) {
 		s.Memory = *limits.Memory.Limit
 	}
 	if limits.CPU != nil {

@@ -48,7 +48,8 @@ func (p *Podman) createTogether(ctx context.Context, g *specgen.SpecGenerator) e
 	}
 	switch g.CgroupParent = togetherIn(host.systemd, host.rootless); g.CgroupParent {
 	case "":
-		p.warnOnce(TogetherSlice, "rootless podman without systemd has no common control group: what all containers together use is not limited")
+		p.warnOnce(TogetherSlice, "rootless podman without systemd has no common control group: what all containers "+
+			"together use is not limited")
 	case togetherFolder:
 		p.together.Do(func() {
 			if err := limitTogether("/sys/fs/cgroup"); err != nil {

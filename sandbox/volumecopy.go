@@ -38,11 +38,13 @@ func (p *Podman) ImportVolumes(ctx context.Context, room, image string, r io.Rea
 	}
 	return p.helped(ctx, room, image, "rw", func(id string) error {
 		// new ones are not empty either: podman puts the image's own files there
-		if err := p.quietly(ctx, id, 0, Process{Argv: []string{"find", "/workspace", "/root", "-mindepth", "1", "-delete"}}); err != nil {
+		if err := p.quietly(ctx, id, 0, Process{Argv: []string{"find", "/workspace", "/root", "-mindepth", "1",
+			"-delete"}}); err != nil {
 			return explain(err, "empty the volumes of", room)
 		}
 		in := &input{r: r}
-		argv := []string{"tar", "--extract", "--file=-", "--numeric-owner", "--preserve-permissions", "--directory=/", "workspace", "root"}
+		argv := []string{"tar", "--extract", "--file=-", "--numeric-owner", "--preserve-permissions", "--directory=/",
+			"workspace", "root"}
 		err := p.quietly(ctx, id, 0, Process{Argv: argv, Stdin: in})
 		return explain(errors.Join(in.err, err), "fill the volumes of", room)
 	})

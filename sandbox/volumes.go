@@ -65,7 +65,8 @@ func (v *roomVolumes) ensure(ctx context.Context, room string) (names [2]string,
 		if slot != noSlot {
 			labels[labelSlot] = strconv.Itoa(slot)
 		}
-		if _, err := volumes.Create(v.with(ctx), types.VolumeCreateOptions{Name: name, Labels: labels, Label: labels}, nil); err != nil {
+		if _, err := volumes.Create(v.with(ctx), types.VolumeCreateOptions{Name: name, Labels: labels, Label: labels},
+			nil); err != nil {
 			return names, noSlot, explain(err, "create volume", name)
 		}
 	}

@@ -8,12 +8,14 @@ import (
 )
 
 const (
-	querySaidAfter = "SELECT event FROM event WHERE room = ? AND seq > ? AND type IN ('m.room.message', 'm.room.encrypted') AND rel_type <> 'm.replace' AND sender <> ? ORDER BY seq LIMIT ?"
-	queryTextAfter = "SELECT 1 FROM message INDEXED BY message_at WHERE at >= ? AND room = ? AND task <> ? AND relation NOT IN ('edit', 'reaction', 'redaction') AND kind <> 'greeting' AND status <> 2 LIMIT 1"
+	querySaidAfter = "SELECT event FROM event WHERE room = ? AND seq > ? AND type IN ('m.room.message', " +
+		"'m.room.encrypted') AND rel_type <> 'm.replace' AND sender <> ? ORDER BY seq LIMIT ?"
+	queryTextAfter = "SELECT 1 FROM message INDEXED BY message_at WHERE at >= ? AND room = ? AND task <> ? AND relation " +
+		"NOT IN ('edit', 'reaction', 'redaction') AND kind <> 'greeting' AND status <> 2 LIMIT 1"
 )
 
-// SaidAfter reports whether something has been said in a room since an event: by anybody but self, except in the events of
-// but, or by us, except about the task and for the greeting. It is true as well if the event is unknown.
+// SaidAfter reports whether something has been said in a room since an event: by anybody but self, except in the events
+// of but, or by us, except about the task and for the greeting. It is true as well if the event is unknown.
 func (j *Messages) SaidAfter(ctx context.Context, room, event, self, task string, but []string) (bool, error) {
 	from, err := (&Events{j.core}).Get(ctx, room, event)
 	if errors.Is(err, ErrNotFound) {

@@ -123,7 +123,8 @@ func restoreEvent(ctx context.Context, tx *sql.Tx, e Event, body, raw string) er
 	r := e.Relation()
 	_, err := tx.ExecContext(ctx, `UPDATE event SET home = ?, sender = ?, type = ?, state_key = ?, time = ?, encryption = ?, session = ?, distrust = ?,
 		rel_type = ?, relates_to = ?, body = ?, raw = ? WHERE room = ? AND event = ? AND type = ?`,
-		e.Home, e.Sender, e.Type, e.StateKey, e.Time.UnixMilli(), e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Room, e.ID, event.TypeLost)
+		e.Home, e.Sender, e.Type, e.StateKey, e.Time.UnixMilli(), e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID,
+		body, raw, e.Room, e.ID, event.TypeLost)
 	return err
 }
 
@@ -145,9 +146,11 @@ func (j *Undecrypted) Decoded(ctx context.Context, e Event) error {
 		return fmt.Errorf("store decoded event: %w", err)
 	}
 	r := e.Relation()
-	return j.mark(ctx, "store decoded event", `UPDATE event SET home = ?, type = ?, state_key = ?, encryption = ?, session = ?, distrust = ?,
+	return j.mark(ctx, "store decoded event",
+		`UPDATE event SET home = ?, type = ?, state_key = ?, encryption = ?, session = ?, distrust = ?,
 		rel_type = ?, relates_to = ?, body = ?, raw = ?, kind = ?, addressee = ? WHERE room = ? AND event = ?`,
-		e.Home, e.Type, e.StateKey, e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Kind, e.Addressee, e.Room, e.ID)
+		e.Home, e.Type, e.StateKey, e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Kind, e.Addressee,
+		e.Room, e.ID)
 }
 
 // Finish marks an event Done. It returns ErrNotFound for an unknown one.
@@ -163,7 +166,8 @@ func (j *Events) Archive(ctx context.Context, room, event string) error {
 // CountAttempt counts one more attempt to handle an event that ended in a panic, and
 // returns their number. It returns ErrNotFound for an unknown event.
 func (j *Events) CountAttempt(ctx context.Context, room, event string) (n int, err error) {
-	err = j.db.QueryRowContext(ctx, "UPDATE event SET attempts = attempts + 1 WHERE room = ? AND event = ? RETURNING attempts", room, event).Scan(&n)
+	err = j.db.QueryRowContext(ctx,
+		"UPDATE event SET attempts = attempts + 1 WHERE room = ? AND event = ? RETURNING attempts", room, event).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}

@@ -16,24 +16,41 @@ import (
 
 // Queries on events. A test checks that none of them scans the table.
 const (
-	eventColumns = "seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, body, raw, status, kind, addressee, at"
+	eventColumns = "seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, body, raw, " +
+		"status, kind, addressee, at"
 
-	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
-	queryLastEvent    = "SELECT event FROM event WHERE room = ? AND type <> '" + event.TypeLost + "' ORDER BY seq DESC LIMIT 1"
-	queryNewest       = "SELECT " + eventColumns + " FROM event WHERE home = '' AND type NOT LIKE 'io.matrix-tui.%' ORDER BY seq DESC LIMIT ?"
-	queryBeenIn       = "SELECT 1 FROM event WHERE room = ? AND home = '' AND type NOT LIKE '" + event.OwnTypes + "%' LIMIT 1"
-	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
-	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
-	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
-	queryPendingOf    = "SELECT " + eventColumns + " FROM event INDEXED BY event_pending WHERE " + pending + " AND type = ? ORDER BY room, seq"
-	queryBusyRooms    = "SELECT DISTINCT room FROM event WHERE " + pending + " AND type NOT IN ('" + event.TypeTombstone + "', '" + event.TypeMember + "', '" + event.TypeGone + "') ORDER BY room"
-	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
-	queryLastEdit     = "SELECT " + eventColumns + " FROM event INDEXED BY event_edits WHERE room = ? AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
-	queryEdits        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq > ? AND rel_type = 'm.replace' AND status <> 0 ORDER BY seq"
+	queryEvent     = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
+	queryLastEvent = "SELECT event FROM event WHERE room = ? AND type <> '" + event.TypeLost +
+		"' ORDER BY seq DESC LIMIT 1"
+	queryNewest = "SELECT " + eventColumns +
+		" FROM event WHERE home = '' AND type NOT LIKE 'io.matrix-tui.%' ORDER BY seq DESC LIMIT ?"
+	queryBeenIn = "SELECT 1 FROM event WHERE room = ? AND home = '' AND type NOT LIKE '" + event.OwnTypes +
+		"%' LIMIT 1"
+	queryBefore = "SELECT " + eventColumns +
+		" FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> " +
+		"'cleartext' ORDER BY seq DESC LIMIT ?"
+	queryPending = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending +
+		" AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
+	queryPendingType = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending +
+		" AND type = ? ORDER BY seq LIMIT 1"
+	queryPendingOf = "SELECT " + eventColumns + " FROM event INDEXED BY event_pending WHERE " + pending +
+		" AND type = ? ORDER BY room, seq"
+	queryBusyRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " AND type NOT IN ('" + event.TypeTombstone +
+		"', '" + event.TypeMember + "', '" + event.TypeGone + "') ORDER BY room"
+	queryPendingEdit = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending +
+		" AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
+	queryLastEdit = "SELECT " + eventColumns +
+		" FROM event INDEXED BY event_edits WHERE room = ? AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? " +
+		"ORDER BY seq DESC LIMIT 1"
+	queryEdits = "SELECT " + eventColumns +
+		" FROM event WHERE room = ? AND seq > ? AND rel_type = 'm.replace' AND status <> 0 ORDER BY seq"
 	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
-	queryUndecrypted  = "SELECT " + eventColumns + " FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
-	queryCountKeyless = "SELECT count(*) FROM event WHERE room = ? AND " + pending + " AND encryption IN ('missing key', 'untrusted') AND seq <= ?"
-	queryAwaiting     = "SELECT DISTINCT room FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND session = ?"
+	queryUndecrypted  = "SELECT " + eventColumns + " FROM event INDEXED BY event_undecrypted WHERE " + pending +
+		" AND encryption IN ('missing key', 'untrusted') AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
+	queryCountKeyless = "SELECT count(*) FROM event WHERE room = ? AND " + pending +
+		" AND encryption IN ('missing key', 'untrusted') AND seq <= ?"
+	queryAwaiting = "SELECT DISTINCT room FROM event INDEXED BY event_undecrypted WHERE " + pending +
+		" AND encryption IN ('missing key', 'untrusted') AND session = ?"
 	queryFinishEvents = "UPDATE event SET status = 4 WHERE room = ? AND " + pending + " AND seq < ?"
 )
 
@@ -209,7 +226,8 @@ func scanText(row scanner) (text string, err error) {
 func scanEvent(row scanner) (e Event, err error) {
 	var ms, at int64
 	var body, raw string
-	err = row.Scan(&e.Seq, &e.Room, &e.ID, &e.Home, &e.Sender, &e.Type, &e.StateKey, &ms, &e.Encryption, &e.Session, &e.Distrust, &body, &raw, &e.Status, &e.Kind, &e.Addressee, &at)
+	err = row.Scan(&e.Seq, &e.Room, &e.ID, &e.Home, &e.Sender, &e.Type, &e.StateKey, &ms, &e.Encryption, &e.Session,
+		&e.Distrust, &body, &raw, &e.Status, &e.Kind, &e.Addressee, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Event{}, ErrNotFound
 	}
@@ -228,7 +246,8 @@ func scanEvent(row scanner) (e Event, err error) {
 
 // queryAll reads all rows before it returns, because the only connection cannot run
 // another query while rows are open.
-func queryAll[T any](ctx context.Context, db querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func queryAll[T any](ctx context.Context, db querier, scan func(scanner) (T, error), query string,
+	args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

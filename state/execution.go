@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// Limits for the finished executions of a room. The newest one is kept as it is, and the next ones up to MaxFinishedBytes;
-// older ones are shortened. Unfinished ones are never removed.
+// Limits for the finished executions of a room. The newest one is kept as it is, and the next ones up to
+// MaxFinishedBytes; older ones are shortened. Unfinished ones are never removed.
 const (
 	MaxFinished      = 20                             // executions
 	MaxFinishedBytes = 256 << 10                      // bytes in total, without those that are shortened
@@ -28,7 +28,8 @@ type execution struct {
 // executions are those of one room, oldest first. They are never changed in place.
 type executions []execution
 
-// asExecutions reads those of one room. It leaves out what is no execution. Of two with the same ID the last one counts.
+// asExecutions reads those of one room. It leaves out what is no execution. Of two with the same ID the last one
+// counts.
 func asExecutions(raws []json.RawMessage) (all executions) {
 	for _, raw := range raws {
 		if e, err := newExecution(raw); err == nil {
@@ -39,9 +40,10 @@ func asExecutions(raws []json.RawMessage) (all executions) {
 }
 
 // Put adds an execution to the room, or replaces the one with its session_id. It is kept byte for byte (except
-// for white space around it) unless it is shortened: see MaxFinished. It comes last when it is new, and again when it is finished: then the oldest finished
-// ones are removed, see MaxFinished. Two keys of raw are read and must exist: session_id, and state, in which
-// "completed" and "failed" mean finished. If another room has the ID, the execution moves to this one.
+// for white space around it) unless it is shortened: see MaxFinished. It comes last when it is new, and again when it
+// is finished: then the oldest finished ones are removed, see MaxFinished. Two keys of raw are read and must exist:
+// session_id, and state, in which "completed" and "failed" mean finished. If another room has the ID, the execution
+// moves to this one.
 func (s Executions) Put(ctx context.Context, room string, raw json.RawMessage) error {
 	if room == "" {
 		return errors.New("put execution: no room")

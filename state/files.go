@@ -9,11 +9,13 @@ import (
 )
 
 // notState lists entries of a state folder that belong to this host and are neither copied nor backed up: sockets,
-// locks, pending files and snapshots are recreated, and the rest are the releases, if they share a folder with STATE_DIR.
+// locks, pending files and snapshots are recreated, and the rest are the releases, if they share a folder with
+// STATE_DIR.
 var notState = []string{
 	"gateway", "tmp", "lock", "control.sock",
 	"boxinit", // containers have its files open; missing ones are made again
-	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log", "watch.lock",
+	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log",
+	"watch.lock",
 	"journal.db.snapshot", "journal.db.snapshot-old", "journal.db.snapshot.tmp",
 	"memory.db", "memory.db-wal", "memory.db-shm", "memory.db.lock", "memory.db.damaged", // a cache
 }
@@ -45,5 +47,6 @@ func IsDatabase(name string) bool { return strings.HasSuffix(name, ".db") }
 
 // IsSidecar reports whether SQLite keeps this file next to an open database.
 func IsSidecar(name string) bool {
-	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") || strings.HasSuffix(name, ".db-journal")
+	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") ||
+		strings.HasSuffix(name, ".db-journal")
 }

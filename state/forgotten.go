@@ -40,7 +40,8 @@ func (j *Memory) KeepForgotten(ctx context.Context, room string, texts ...string
 	return j.failed("keep what was forgotten", err)
 }
 
-// MarkUntidy records that a container of the room may have what is to be forgotten, also if nothing else has it: see Untidy.
+// MarkUntidy records that a container of the room may have what is to be forgotten, also if nothing else has it: see
+// Untidy.
 func (j *Memory) MarkUntidy(ctx context.Context, room string) error {
 	return j.failed("note what is to be removed", j.inTx(ctx, func(tx *sql.Tx) error { return markUntidy(ctx, tx, room) }))
 }
@@ -58,7 +59,8 @@ func forget(ctx context.Context, tx *sql.Tx, room string, texts ...string) error
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE seq IN (SELECT seq FROM forgotten WHERE room = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)", room, maxForgotten)
+	_, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE seq IN (SELECT seq FROM forgotten WHERE room = ? ORDER "+
+		"BY seq DESC LIMIT -1 OFFSET ?)", room, maxForgotten)
 	if err != nil || kept == 0 {
 		return err
 	}
@@ -68,7 +70,8 @@ func forget(ctx context.Context, tx *sql.Tx, room string, texts ...string) error
 // Welcome lets texts be known again, because people have said them again.
 func (j *Memory) Welcome(ctx context.Context, room string, texts ...string) error {
 	for _, text := range texts {
-		if _, err := j.db.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", room, hashOf(text)); err != nil {
+		if _, err := j.db.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", room,
+			hashOf(text)); err != nil {
 			return j.failed("welcome what is said again", err)
 		}
 	}
@@ -77,18 +80,21 @@ func (j *Memory) Welcome(ctx context.Context, room string, texts ...string) erro
 
 var errForgotten = errors.New("this was forgotten")
 
-// welcome lets a note that people have stated be known again. What was only observed, or is only in a file, stays forgotten.
+// welcome lets a note that people have stated be known again. What was only observed, or is only in a file, stays
+// forgotten.
 func welcome(ctx context.Context, tx *sql.Tx, n Note) error {
 	if n.Source == Observed || n.Source == FromAgent && n.Quote == "" {
 		var one int
-		err := tx.QueryRowContext(ctx, "SELECT 1 FROM forgotten WHERE room = ? AND hash = ?", n.Room, hashOf(n.Text)).Scan(&one)
+		err := tx.QueryRowContext(ctx, "SELECT 1 FROM forgotten WHERE room = ? AND hash = ?", n.Room,
+			hashOf(n.Text)).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		return errors.Join(err, errForgotten)
 	}
 	for _, text := range []string{n.Text, n.Line()} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", n.Room, hashOf(text)); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", n.Room,
+			hashOf(text)); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,8 @@ func openGaps(ctx context.Context, tx *sql.Tx, gaps []Gap, closes []string) erro
 		if from, ok := hidden[g.Room]; ok {
 			hides = min(from, low)
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO gap ("+gapColumns+", unsent) VALUES (?, ?, ?, ?, ?, 0, ?, ?, (SELECT ifnull(max(seq), 0) FROM message WHERE room = ? AND status = 0))",
+		if _, err := tx.ExecContext(ctx, "INSERT INTO gap ("+gapColumns+
+			", unsent) VALUES (?, ?, ?, ?, ?, 0, ?, ?, (SELECT ifnull(max(seq), 0) FROM message WHERE room = ? AND status = 0))",
 			low, low+MaxGap-1, hides, g.Room, g.Token, g.Encrypted, millis(g.Since), g.Room); err != nil {
 			return err
 		}
@@ -76,7 +77,8 @@ func openGaps(ctx context.Context, tx *sql.Tx, gaps []Gap, closes []string) erro
 
 // reserve sets aside the next MaxGap values of event.seq and returns the first one.
 func reserve(ctx context.Context, tx *sql.Tx) (low int64, err error) {
-	err = tx.QueryRowContext(ctx, "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'event' RETURNING seq - ? + 1", MaxGap, MaxGap).Scan(&low)
+	err = tx.QueryRowContext(ctx, "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'event' RETURNING seq - ? + 1",
+		MaxGap, MaxGap).Scan(&low)
 	if errors.Is(err, sql.ErrNoRows) { // there was never an event
 		_, err = tx.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) VALUES ('event', ?)", MaxGap)
 		low = 1
@@ -87,7 +89,8 @@ func reserve(ctx context.Context, tx *sql.Tx) (low int64, err error) {
 // Get returns the room's oldest gap, or ErrNotFound.
 func (j *Gaps) Get(ctx context.Context, room string) (g Gap, err error) {
 	var since int64
-	err = j.db.QueryRowContext(ctx, queryGap, room).Scan(&g.Low, &g.Next, &g.Hides, &g.Room, &g.Token, &g.Pages, &g.Encrypted, &since)
+	err = j.db.QueryRowContext(ctx, queryGap, room).Scan(&g.Low, &g.Next, &g.Hides, &g.Room, &g.Token, &g.Pages,
+		&g.Encrypted, &since)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Gap{}, ErrNotFound
 	}
@@ -121,7 +124,8 @@ func (j *Gaps) Exists(ctx context.Context, room string) (bool, error) {
 // Encrypted. With last, or when the gap has all the events it may have, it is closed.
 // Known events are skipped; the others are returned, newest first. out is queued with
 // the page. It returns ErrNotFound if the gap was closed meanwhile.
-func (j *Gaps) CommitPage(ctx context.Context, g Gap, page []Event, last bool, out ...Message) (fresh []Event, closed bool, err error) {
+func (j *Gaps) CommitPage(ctx context.Context, g Gap, page []Event, last bool,
+	out ...Message) (fresh []Event, closed bool, err error) {
 	at := time.Now().UnixMilli()
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		var next int64
@@ -147,7 +151,8 @@ func (j *Gaps) CommitPage(ctx context.Context, g Gap, page []Event, last bool, o
 				next--
 			}
 		}
-		query, args := "UPDATE gap SET next = ?, token = ?, encrypted = ?, pages = pages + 1 WHERE low = ?", []any{next, g.Token, g.Encrypted, g.Low}
+		query, args := "UPDATE gap SET next = ?, token = ?, encrypted = ?, pages = pages + 1 WHERE low = ?",
+			[]any{next, g.Token, g.Encrypted, g.Low}
 		if last {
 			query, args = "DELETE FROM gap WHERE low = ?", []any{g.Low}
 		}

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// oldestSchema is the oldest version that importTables reads. Delete this file, and its test with testdata/journal8.sql,
-// two releases after the first one with schema 11.
+// oldestSchema is the oldest version that importTables reads. Delete this file, and its test with
+// testdata/journal8.sql, two releases after the first one with schema 11.
 const oldestSchema = 8
 
 // importTables replaces the tables of schema 8 or 9 by those of this release and copies their rows: the columns that
 // both have. New columns get their defaults.
 func importTables(ctx context.Context, tx *sql.Tx) error {
-	const list = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+	const list = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' " +
+		"ESCAPE '!'"
 	indexes, err := queryAll(ctx, tx, scanText, list, "index")
 	if err != nil {
 		return err

@@ -20,7 +20,8 @@ func (j *Memory) Import(ctx context.Context, room, origin string, messages []Imp
 			return err
 		}
 		for _, m := range messages {
-			_, err := tx.ExecContext(ctx, "INSERT INTO import (room, origin, line, time, speaker, text) VALUES (?, ?, ?, ?, ?, ?)",
+			_, err := tx.ExecContext(ctx, "INSERT INTO import (room, origin, line, time, speaker, text) VALUES (?, ?, ?, ?, "+
+				"?, ?)",
 				room, origin, m.Line, nanos{&m.Time}, m.Speaker, m.Text)
 			if err != nil {
 				return err
@@ -33,7 +34,8 @@ func (j *Memory) Import(ctx context.Context, room, origin string, messages []Imp
 
 // Imports lists the files from which a room has conversations, in the order in which they came.
 func (j *Memory) Imports(ctx context.Context, room string) ([]string, error) {
-	all, err := queryAll(ctx, j.db, scanText, "SELECT origin FROM import WHERE room = ? GROUP BY origin ORDER BY min(seq)", room)
+	all, err := queryAll(ctx, j.db, scanText, "SELECT origin FROM import WHERE room = ? GROUP BY origin ORDER BY min(seq)",
+		room)
 	return all, j.failed("list imports", err)
 }
 

@@ -20,8 +20,8 @@ import (
 	"matrix-tui/state/sqlitefile"
 )
 
-// Journal is journal.db, in parts. Their methods are safe for concurrent use. Each change is one transaction, which is on
-// disk when the method returns. Errors that a person can fix carry a sentence.
+// Journal is journal.db, in parts. Their methods are safe for concurrent use. Each change is one transaction, which is
+// on disk when the method returns. Errors that a person can fix carry a sentence.
 type Journal struct {
 	*core
 	Events      *Events
@@ -63,14 +63,16 @@ type core struct {
 
 func assemble(c *core) *Journal {
 	stale := make(chan struct{}, 1)
-	return &Journal{core: c, Events: &Events{c}, Undecrypted: &Undecrypted{c}, Gaps: &Gaps{c}, Tasks: &Tasks{c}, Messages: &Messages{c},
-		Memory: &Memory{c}, Budget: &Budget{c}, Snapshots: &Snapshots{core: c, stale: stale}, Removal: &Removal{core: c, stale: stale}}
+	return &Journal{core: c, Events: &Events{c}, Undecrypted: &Undecrypted{c}, Gaps: &Gaps{c}, Tasks: &Tasks{c},
+		Messages: &Messages{c},
+		Memory:   &Memory{c}, Budget: &Budget{c}, Snapshots: &Snapshots{core: c, stale: stale},
+		Removal: &Removal{core: c, stale: stale}}
 }
 
-// OpenJournal opens or creates the journal at path. If the file is damaged, or was marked as damaged, its newest snapshot
-// takes its place, and the damaged file is kept next to it: see Corrupt and Restored. After an unclean end SQLite checks
-// the whole file first. It returns ErrNewer for a journal of a newer release, ErrOlder for one that is too old. The caller
-// holds the directory's Lock.
+// OpenJournal opens or creates the journal at path. If the file is damaged, or was marked as damaged, its newest
+// snapshot takes its place, and the damaged file is kept next to it: see Corrupt and Restored. After an unclean end
+// SQLite checks the whole file first. It returns ErrNewer for a journal of a newer release, ErrOlder for one that is
+// too old. The caller holds the directory's Lock.
 func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal, error) {
 	if err := disk.MakeDir(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -118,8 +120,8 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	return j, nil
 }
 
-// JoinJournal opens the journal for changes from another process; the bot may be running. It creates one that is missing,
-// and never repairs or imports one.
+// JoinJournal opens the journal for changes from another process; the bot may be running. It creates one that is
+// missing, and never repairs or imports one.
 func JoinJournal(ctx context.Context, path string) (*Journal, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		j, err := OpenJournal(ctx, path, zerolog.Nop())

@@ -111,7 +111,8 @@ func (m Message) Says() bool { return m.Relation != Reaction && m.Relation != Re
 
 // The queries on messages; a test makes sure that none of them scans the table.
 const (
-	messageColumns = "txn, room, kind, task, number, relation, target, about, thread, notice, body, details, small, mentions, file, " +
+	messageColumns = "txn, room, kind, task, number, relation, target, about, thread, notice, body, details, small, " +
+		"mentions, file, " +
 		"event, seq, status, error"
 
 	queryMessage     = "SELECT " + messageColumns + " FROM message WHERE txn = ?"
@@ -151,7 +152,8 @@ func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO message (txn, room, kind, task, number, relation, target, about, thread,
 			notice, body, details, small, mentions, file, event, status, error, at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (txn) DO NOTHING`,
-			m.Txn, m.Room, m.Kind, m.Task, m.Number, m.Relation, m.Target, m.About, m.Thread, m.Notice, m.Body, m.Details, m.Small,
+			m.Txn, m.Room, m.Kind, m.Task, m.Number, m.Relation, m.Target, m.About, m.Thread, m.Notice, m.Body, m.Details,
+			m.Small,
 			strings.Join(m.Mentions, " "), file, m.Event, m.Status, m.Error, at)
 		if err != nil {
 			return err
@@ -205,11 +207,12 @@ func (j *Messages) Of(ctx context.Context, room, event string) (Message, error) 
 	return m, j.failed("look up message of event", err)
 }
 
-// MarkSent records which event a message became. It returns ErrNotFound for an unknown transaction ID, and ErrTwice if the
-// message became another event before.
+// MarkSent records which event a message became. It returns ErrNotFound for an unknown transaction ID, and ErrTwice if
+// the message became another event before.
 func (j *Messages) MarkSent(ctx context.Context, txn, event string) error {
 	err := j.mark(ctx, "mark message sent",
-		"UPDATE message SET status = 1, event = ?2, error = '' WHERE txn = ?1 AND (status <> 1 OR event IN ('', ?2))", txn, event)
+		"UPDATE message SET status = 1, event = ?2, error = '' WHERE txn = ?1 AND (status <> 1 OR event IN ('', ?2))", txn,
+		event)
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
@@ -222,12 +225,15 @@ func (j *Messages) MarkSent(ctx context.Context, txn, event string) error {
 // MarkRefused records that the homeserver will never accept a message, and why. A sent message stays sent.
 func (j *Messages) MarkRefused(ctx context.Context, txn, why string) error {
 	return j.mark(ctx, "mark message refused",
-		"UPDATE message SET status = iif(status = 1, 1, 2), error = iif(status = 1, error, ?2) WHERE txn = ?1", txn, disk.Clip(why, 4096))
+		"UPDATE message SET status = iif(status = 1, 1, 2), error = iif(status = 1, error, ?2) WHERE txn = ?1", txn,
+		disk.Clip(why, 4096))
 }
 
 // Unsay removes what a message says from the journal. One that is not sent yet is not sent any more.
 func (j *Messages) Unsay(ctx context.Context, txn string) error {
-	return j.mark(ctx, "remove a message's text", "UPDATE message SET body = '', details = '', small = '', file = '', status = iif(status = 1, 1, 2) WHERE txn = ?1", txn)
+	return j.mark(ctx, "remove a message's text",
+		"UPDATE message SET body = '', details = '', small = '', file = '', status = iif(status = 1, 1, 2) WHERE txn = ?1",
+		txn)
 }
 
 // mark changes one row, or returns ErrNotFound.

@@ -69,8 +69,8 @@ func moveEvents(ctx context.Context, tx *sql.Tx, from, to string) error {
 	return err
 }
 
-// moveActive notes when the room was last active for its successor, which continues its session: the tasks that are done
-// stay behind.
+// moveActive notes when the room was last active for its successor, which continues its session: the tasks that are
+// done stay behind.
 func moveActive(ctx context.Context, tx *sql.Tx, from, to string) error {
 	at, err := lastActive(ctx, tx, from)
 	if err != nil || at == 0 {
@@ -89,10 +89,12 @@ func moveTasks(ctx context.Context, tx *sql.Tx, from, to string, key func(event 
 		return err
 	}
 	for _, t := range tasks {
-		if _, err := tx.ExecContext(ctx, "UPDATE message SET task = ? WHERE task = ? AND status = 0", key(t.Event), t.Key); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE message SET task = ? WHERE task = ? AND status = 0", key(t.Event),
+			t.Key); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE task SET room = ?, key = ? WHERE key = ?", to, key(t.Event), t.Key); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE task SET room = ?, key = ? WHERE key = ?", to, key(t.Event),
+			t.Key); err != nil {
 			return err
 		}
 	}
@@ -100,13 +102,15 @@ func moveTasks(ctx context.Context, tx *sql.Tx, from, to string, key func(event 
 }
 
 func moveMessages(ctx context.Context, tx *sql.Tx, from string, adapt func(Message) Message) error {
-	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status = 0", from)
+	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status = 0",
+		from)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
 		row = adapt(row)
-		_, err := tx.ExecContext(ctx, "UPDATE message SET relation = ?, target = ?, thread = ?, status = ?, error = ? WHERE seq = ?",
+		_, err := tx.ExecContext(ctx, "UPDATE message SET relation = ?, target = ?, thread = ?, status = ?, error = ? "+
+			"WHERE seq = ?",
 			row.Relation, row.Target, row.Thread, row.Status, row.Error, row.Seq)
 		if err != nil {
 			return err

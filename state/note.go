@@ -51,10 +51,12 @@ type Note struct {
 // maxNotes bounds the notes of a kind in a room: the oldest go first.
 const maxNotes = 2000
 
-const noteColumns = "id, room, scope, kind, text, quote, event, task, by, time, salience, source, replaces, file, written"
+const noteColumns = "id, room, scope, kind, text, quote, event, task, by, time, salience, source, replaces, file, " +
+	"written"
 
 func (n *Note) columns() []any {
-	return []any{&n.ID, &n.Room, &n.Scope, &n.Kind, &n.Text, &n.Quote, &n.Event, &n.Task, &n.By, nanos{&n.Time}, &n.Salience,
+	return []any{&n.ID, &n.Room, &n.Scope, &n.Kind, &n.Text, &n.Quote, &n.Event, &n.Task, &n.By, nanos{&n.Time},
+		&n.Salience,
 		&n.Source, &n.Replaces, &n.File, &n.Written}
 }
 
@@ -69,8 +71,8 @@ func noteID(room, text string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// AddNotes stores notes, gives them their IDs, and returns those that are new. One that the room has stays unchanged. What was
-// forgotten may be stated again, but is not observed again.
+// AddNotes stores notes, gives them their IDs, and returns those that are new. One that the room has stays unchanged.
+// What was forgotten may be stated again, but is not observed again.
 func (j *Memory) AddNotes(ctx context.Context, notes ...Note) (added []Note, err error) {
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		added = nil
@@ -82,7 +84,8 @@ func (j *Memory) AddNotes(ctx context.Context, notes ...Note) (added []Note, err
 			} else if err != nil {
 				return err
 			}
-			res, err := tx.ExecContext(ctx, "INSERT INTO note ("+noteColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			res, err := tx.ExecContext(ctx, "INSERT INTO note ("+noteColumns+
+				") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 				n.columns()...)
 			if err != nil {
 				return err
@@ -105,7 +108,8 @@ func (j *Memory) AddNotes(ctx context.Context, notes ...Note) (added []Note, err
 
 // Notes returns the notes of a room, the newest first: those of some kinds, or all.
 func (j *Memory) Notes(ctx context.Context, room string, kinds ...NoteKind) ([]Note, error) {
-	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ? ORDER BY time DESC, seq DESC", room)
+	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+
+		" FROM note WHERE room = ? ORDER BY time DESC, seq DESC", room)
 	if len(kinds) > 0 {
 		all = slices.DeleteFunc(all, func(n Note) bool { return !slices.Contains(kinds, n.Kind) })
 	}
@@ -114,7 +118,8 @@ func (j *Memory) Notes(ctx context.Context, room string, kinds ...NoteKind) ([]N
 
 // NotesOfTask returns the notes that a task's result shows, oldest first.
 func (j *Memory) NotesOfTask(ctx context.Context, task string) ([]Note, error) {
-	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+" FROM note WHERE task = ? AND task <> '' ORDER BY seq", task)
+	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+
+		" FROM note WHERE task = ? AND task <> '' ORDER BY seq", task)
 	return all, j.failed("read notes of a task", err)
 }
 
@@ -122,7 +127,8 @@ func (j *Memory) NotesOfTask(ctx context.Context, task string) ([]Note, error) {
 func (j *Memory) SetWritten(ctx context.Context, room string, written bool, ids ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		for _, id := range ids {
-			if _, err := tx.ExecContext(ctx, "UPDATE note SET written = ? WHERE room = ? AND id = ?", written, room, id); err != nil {
+			if _, err := tx.ExecContext(ctx, "UPDATE note SET written = ? WHERE room = ? AND id = ?", written, room,
+				id); err != nil {
 				return err
 			}
 		}
@@ -164,7 +170,8 @@ func moveNotes(ctx context.Context, tx *sql.Tx, from, to string) error {
 		return err
 	}
 	for _, n := range notes {
-		_, err := tx.ExecContext(ctx, "UPDATE OR REPLACE note SET room = ?, id = ? WHERE room = ? AND id = ?", to, noteID(to, n.Text), from, n.ID)
+		_, err := tx.ExecContext(ctx, "UPDATE OR REPLACE note SET room = ?, id = ? WHERE room = ? AND id = ?", to,
+			noteID(to, n.Text), from, n.ID)
 		if err != nil {
 			return err
 		}

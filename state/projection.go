@@ -122,7 +122,8 @@ func (s *Store) writeNow() error {
 
 // write replaces the file atomically.
 func (s *Store) write(c *contents) error {
-	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(filepath.Dir(s.path)), renameio.WithStaticPermissions(0o600))
+	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(filepath.Dir(s.path)),
+		renameio.WithStaticPermissions(0o600))
 	if err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}

@@ -33,8 +33,8 @@ var purges = []string{
 
 // Purge removes rows that came to the journal before a time and have nothing
 // left to do: archived and decided events, tasks that are done, messages that
-// were sent or refused. It adds what rooms used on days before that to their totals. It gives the number of rows. Never touched are pending events,
-// the events of tasks that are not done, these tasks with their messages, unsent
+// were sent or refused. It adds what rooms used on days before that to their totals. It gives the number of rows. Never
+// touched are pending events, the events of tasks that are not done, these tasks with their messages, unsent
 // messages with their tasks, and of each room the newest event and the newest
 // task with its messages. The clock is this host's, not the events' own.
 func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err error) {

@@ -11,7 +11,8 @@ import (
 )
 
 // typesWithText are the types of the events that say something.
-const typesWithText = "'" + event.TypeMessage + "', 'm.sticker', '" + event.TypePoll + "', '" + event.TypePollEarly + "'"
+const typesWithText = "'" + event.TypeMessage + "', 'm.sticker', '" + event.TypePoll + "', '" + event.TypePollEarly +
+	"'"
 
 // quoteBefore is more than the number of messages before a quoted one that a run gets with it.
 const quoteBefore = 7
@@ -26,8 +27,8 @@ const (
 )
 
 // Redact removes what an event says, and what its edits say, also from the tasks of a room that runs have received it
-// for, and returns these tasks, also again. The room of the event differs from theirs after a room upgrade. It is no error if the
-// journal does not have the event.
+// for, and returns these tasks, also again. The room of the event differs from theirs after a room upgrade. It is no
+// error if the journal does not have the event.
 func (j *Removal) Redact(ctx context.Context, home, id, room string) (tasks []Task, err error) {
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE event SET body = '{}', raw = '',
@@ -58,7 +59,8 @@ func (j *Removal) Redact(ctx context.Context, home, id, room string) (tasks []Ta
 	return tasks, j.failed("redact event", err)
 }
 
-// Quoted reports whether a run of the room's session may have received an event as a quotation, or as the context of one.
+// Quoted reports whether a run of the room's session may have received an event as a quotation, or as the context of
+// one.
 func (j *Removal) Quoted(ctx context.Context, home, event, room, session string) (bool, error) {
 	var n int
 	err := j.db.QueryRowContext(ctx, queryQuoted, room, session, event, quoteBefore).Scan(&n)

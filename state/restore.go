@@ -24,8 +24,8 @@ import (
 //  2. The next start copies the newest snapshot that is sound to journal.db.new. Without one, that becomes a new journal.
 //  3. It moves the damaged file and its WAL aside, removes the marker, and puts the new file in their place.
 //
-// While the marker exists the journal is not opened. What the snapshot lacks comes again from the homeserver, because the
-// sync token is as old; our own messages are in it, too, and show what is done: see Answered.
+// While the marker exists the journal is not opened. What the snapshot lacks comes again from the homeserver, because
+// the sync token is as old; our own messages are in it, too, and show what is done: see Answered.
 
 // Restored says what took the place of a damaged or lost journal. It is stored in the new one until ForgetRestored.
 type Restored struct {
@@ -53,7 +53,8 @@ func (j *Snapshots) Restored(ctx context.Context) (*Restored, error) {
 }
 
 func (j *Snapshots) noteRestored(ctx context.Context, r Restored) error {
-	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')", restoredKey, string(disk.JSON(r)))
+	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')",
+		restoredKey, string(disk.JSON(r)))
 	return j.failed("note what was restored", err)
 }
 
@@ -63,7 +64,8 @@ const endRestoring = "DELETE FROM meta WHERE key = 'restoring' AND NOT EXISTS (S
 // Restoring reports whether the room's tasks are of a snapshot and may have ended since: what is missing shows that.
 func (j *Snapshots) Restoring(ctx context.Context, room string) (bool, error) {
 	n := 0
-	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta JOIN gap ON room = ? WHERE key = 'restoring'", room).Scan(&n)
+	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta JOIN gap ON room = ? WHERE key = 'restoring'",
+		room).Scan(&n)
 	return n > 0, j.failed("look up what was restored", err)
 }
 
@@ -155,12 +157,13 @@ func (j *Snapshots) restore(ctx context.Context, why error) error {
 		return err
 	}
 	j.corrupt = aside
-	j.log.Error().Str("moved_to", aside).Time("snapshot", r.At).Msg("journal was damaged: moved aside, going on with a snapshot")
+	j.log.Error().Str("moved_to", aside).Time("snapshot", r.At).
+		Msg("journal was damaged: moved aside, going on with a snapshot")
 	return j.putNew()
 }
 
-// useless reports whether an error says that a snapshot will never be of use. After any other, such as a full disk, a later
-// start may still use it.
+// useless reports whether an error says that a snapshot will never be of use. After any other, such as a full disk, a
+// later start may still use it.
 func useless(err error) bool {
 	return damage.Is(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder)
 }

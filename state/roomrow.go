@@ -38,7 +38,8 @@ func (c *contents) row(room string) roomRow {
 }
 
 func (r roomRow) empty() bool {
-	return r.container+r.session+r.reset+r.volumes+r.successor == "" && len(r.packages)+len(r.history)+len(r.executions) == 0
+	return r.container+r.session+r.reset+r.volumes+r.successor == "" && len(r.packages)+len(r.history)+
+		len(r.executions) == 0
 }
 
 // add takes a row into the contents.
@@ -65,7 +66,8 @@ func (c *contents) rooms() map[string]bool {
 			all[room] = true
 		}
 	}
-	for _, rooms := range [][]string{slices.Collect(maps.Keys(c.packages)), slices.Collect(maps.Keys(c.history)), slices.Collect(maps.Keys(c.executions))} {
+	for _, rooms := range [][]string{slices.Collect(maps.Keys(c.packages)), slices.Collect(maps.Keys(c.history)),
+		slices.Collect(maps.Keys(c.executions))} {
 		for _, room := range rooms {
 			all[room] = true
 		}
@@ -76,12 +78,14 @@ func (c *contents) rooms() map[string]bool {
 // loadRooms reads the table room. It returns nil if it was never filled.
 func (j *Journal) loadRooms(ctx context.Context) (c *contents, err error) {
 	var filled int
-	if err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = ?", roomsKey).Scan(&filled); err != nil || filled == 0 {
+	if err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = ?", roomsKey).Scan(&filled); err != nil ||
+		filled == 0 {
 		return nil, j.failed("read rooms", err)
 	}
 	rows, err := queryAll(ctx, j.db, func(row scanner) (r roomRow, err error) {
 		var packages, history, executions string
-		err = row.Scan(&r.room, &r.container, &r.session, &r.reset, &r.volumes, &r.successor, &packages, &history, &executions)
+		err = row.Scan(&r.room, &r.container, &r.session, &r.reset, &r.volumes, &r.successor, &packages, &history,
+			&executions)
 		for text, into := range map[*string]any{&packages: &r.packages, &history: &r.history, &executions: &r.executions} {
 			if err != nil {
 				break
@@ -105,7 +109,8 @@ func (j *Journal) loadRooms(ctx context.Context) (c *contents, err error) {
 // saveRooms writes rows in one transaction; an empty one removes the room.
 func (j *Journal) saveRooms(ctx context.Context, rows []roomRow) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES (?, '1') ON CONFLICT DO NOTHING", roomsKey); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES (?, '1') ON CONFLICT DO NOTHING",
+			roomsKey); err != nil {
 			return err
 		}
 		for _, r := range rows {

@@ -15,8 +15,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Open opens journal.db and state.json in dir, which it creates if missing. The caller holds the Lock of dir, and closes
-// the store first.
+// Open opens journal.db and state.json in dir, which it creates if missing. The caller holds the Lock of dir, and
+// closes the store first.
 func Open(ctx context.Context, dir string, log zerolog.Logger) (*Journal, *Store, error) {
 	j, err := OpenJournal(ctx, filepath.Join(dir, "journal.db"), log)
 	if err != nil {
@@ -30,8 +30,8 @@ func Open(ctx context.Context, dir string, log zerolog.Logger) (*Journal, *Store
 }
 
 // OpenStore returns the store of a journal, and makes state.json next to it agree: the journal counts. The file counts
-// for a new journal, which took the place of a lost one or of none, and adds to one that was restored from a snapshot. A
-// file that does not parse is moved aside, never overwritten: see Corrupt.
+// for a new journal, which took the place of a lost one or of none, and adds to one that was restored from a snapshot.
+// A file that does not parse is moved aside, never overwritten: see Corrupt.
 func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, error) {
 	s := newStore(filepath.Dir(j.path), log)
 	s.journal = j
@@ -153,8 +153,8 @@ func (s *live) Flush(ctx context.Context) error {
 const saveTimeout = 30 * time.Second
 
 // flush waits until the change numbered mine is in the journal. One caller at a time saves all changes so far; the
-// others find their change saved when their turn comes. If an attempt that started after the change (its number is above
-// seen) failed, it failed for this caller too.
+// others find their change saved when their turn comes. If an attempt that started after the change (its number is
+// above seen) failed, it failed for this caller too.
 func (s *live) flush(ctx context.Context, mine, seen uint64) error {
 	select {
 	case <-s.writing:

@@ -36,7 +36,8 @@ func (j *Journal) prepare(ctx context.Context) error {
 	})
 }
 
-// version returns the version of the journal's tables: 0 if there are none, or one that this release can read or import.
+// version returns the version of the journal's tables: 0 if there are none, or one that this release can read or
+// import.
 func (j *Journal) version(ctx context.Context) (version int, err error) {
 	if err := j.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return 0, err

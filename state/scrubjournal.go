@@ -37,15 +37,18 @@ type Scrubbed struct {
 	Open  bool     // a task that has not ended still has the text
 }
 
-// Scrub scrubs what the journal has of a room: events that are decided, tasks that are done, messages that were sent, notes
-// and imports. It keeps hashes of what it removes, also in other forms, for the room in which that must not be learned again.
-func (j *Removal) Scrub(ctx context.Context, room, home string, change *scrub.Scrub, forms ...func(text string) string) (out Scrubbed, err error) {
+// Scrub scrubs what the journal has of a room: events that are decided, tasks that are done, messages that were sent,
+// notes and imports. It keeps hashes of what it removes, also in other forms, for the room in which that must not be
+// learned again.
+func (j *Removal) Scrub(ctx context.Context, room, home string, change *scrub.Scrub,
+	forms ...func(text string) string) (out Scrubbed, err error) {
 	if len(change.Needles) == 0 {
 		return out, nil
 	}
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		out = Scrubbed{}
-		for _, step := range []func(context.Context, *sql.Tx, string, *scrub.Scrub, *Scrubbed) error{scrubEvents, scrubTasks, scrubMessages, scrubNotes} {
+		for _, step := range []func(context.Context, *sql.Tx, string, *scrub.Scrub, *Scrubbed) error{scrubEvents, scrubTasks,
+			scrubMessages, scrubNotes} {
 			if err := step(ctx, tx, home, change, &out); err != nil {
 				return err
 			}
@@ -70,7 +73,8 @@ func (j *Removal) Scrub(ctx context.Context, room, home string, change *scrub.Sc
 // RedactNotes removes the notes that come from a message.
 func (j *Memory) RedactNotes(ctx context.Context, room, event string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		gone, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+" FROM note WHERE room = ? AND event = ? AND event <> ''", room, event)
+		gone, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+
+			" FROM note WHERE room = ? AND event = ? AND event <> ''", room, event)
 		if err != nil {
 			return err
 		}
@@ -110,7 +114,8 @@ func scanKeyed(row scanner) (k keyed, err error) {
 
 func scrubEvents(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scrub, out *Scrubbed) error {
 	where, args := change.Where("body")
-	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, body FROM event WHERE room = ? AND status <> 1 AND type IN ("+typesWithText+
+	rows, err := queryAll(ctx, tx, scanKeyed, "SELECT seq, body FROM event WHERE room = ? AND status <> 1 AND type IN ("+
+		typesWithText+
 		") AND NOT (room = ? AND (event = ? OR rel_type = 'm.replace' AND relates_to = ?))"+where,
 		append([]any{room, change.Home, change.Event, change.Event}, args...)...)
 	for _, row := range rows {
@@ -148,7 +153,8 @@ func (s *Scrubbed) add(change *scrub.Scrub, texts ...string) {
 
 func scrubMessages(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scrub, out *Scrubbed) error {
 	where, args := change.Where("body || details || small")
-	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status <> 0"+where, append([]any{room}, args...)...)
+	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status <> 0"+
+		where, append([]any{room}, args...)...)
 	for _, m := range rows {
 		changed := false
 		for _, field := range []*string{&m.Body, &m.Details, &m.Small} {
@@ -160,7 +166,8 @@ func scrubMessages(ctx context.Context, tx *sql.Tx, room string, change *scrub.S
 			continue
 		}
 		out.Found = true
-		if _, err := tx.ExecContext(ctx, "UPDATE message SET body = ?, details = ?, small = ? WHERE seq = ?", m.Body, m.Details, m.Small, m.Seq); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE message SET body = ?, details = ?, small = ? WHERE seq = ?", m.Body,
+			m.Details, m.Small, m.Seq); err != nil {
 			return err
 		}
 	}
@@ -169,7 +176,8 @@ func scrubMessages(ctx context.Context, tx *sql.Tx, room string, change *scrub.S
 
 func scrubTasks(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scrub, out *Scrubbed) error {
 	where, args := change.Where("text || question || question_context || held_command || error || details")
-	tasks, err := queryAll(ctx, tx, scanTask, "SELECT "+taskColumns+" FROM task WHERE room = ?"+where, append([]any{room}, args...)...)
+	tasks, err := queryAll(ctx, tx, scanTask, "SELECT "+taskColumns+" FROM task WHERE room = ?"+where,
+		append([]any{room}, args...)...)
 	for _, t := range tasks {
 		details, was, err := scrub.JSON(disk.JSON(t.Details), change)
 		if err != nil {

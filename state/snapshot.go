@@ -41,8 +41,8 @@ func (j *Snapshots) files() []string {
 	return []string{j.path + ".snapshot", j.path + ".snapshot-old"}
 }
 
-// staleKey in the table meta says that something was removed that the snapshots have: a restore would bring it back. Its
-// value counts how often.
+// staleKey in the table meta says that something was removed that the snapshots have: a restore would bring it back.
+// Its value counts how often.
 const staleKey = "snapshots stale"
 
 func markStale(ctx context.Context, db execer) error {
@@ -52,7 +52,8 @@ func markStale(ctx context.Context, db execer) error {
 
 // staleMark returns the mark, or 0 if the snapshots have nothing that was removed.
 func (j *Snapshots) staleMark(ctx context.Context) (mark int, err error) {
-	err = j.db.QueryRowContext(ctx, "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = ?", staleKey).Scan(&mark)
+	err = j.db.QueryRowContext(ctx, "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = ?",
+		staleKey).Scan(&mark)
 	return mark, err
 }
 
@@ -60,8 +61,8 @@ func (j *Snapshots) staleMark(ctx context.Context) (mark int, err error) {
 func (j *Snapshots) Stale() <-chan struct{} { return j.stale }
 
 // Take copies the journal to its newest snapshot, and keeps the one before. It does nothing if the newest one is
-// too young, or if nothing was written since. If the snapshots have something that was removed, a minute is old enough, and
-// it replaces both. It returns when to call it again. Others can write meanwhile.
+// too young, or if nothing was written since. If the snapshots have something that was removed, a minute is old enough,
+// and it replaces both. It returns when to call it again. Others can write meanwhile.
 func (j *Snapshots) Take(ctx context.Context) (next time.Duration, err error) {
 	every := SnapshotEvery
 	if mark, err := j.staleMark(ctx); err != nil {
@@ -199,7 +200,8 @@ func openReadOnly(path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)"}}.Encode()}
+	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: url.Values{"mode": {"ro"},
+		"_pragma": {"busy_timeout(10000)"}}.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return nil, err

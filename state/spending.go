@@ -27,7 +27,8 @@ const daySeconds = 24 * 60 * 60
 const longAgo = 0
 
 const (
-	spendingSums = "sum(requests), sum(input), sum(cached), sum(output), sum(extra), sum(runs), sum(sessions), sum(compactions)"
+	spendingSums = "sum(requests), sum(input), sum(cached), sum(output), sum(extra), sum(runs), sum(sessions), " +
+		"sum(compactions)"
 
 	addSpending = ` ON CONFLICT (room, day) DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
 		cached = cached + excluded.cached, output = output + excluded.output, extra = extra + excluded.extra, runs = runs + excluded.runs,
@@ -35,8 +36,9 @@ const (
 
 	spendingColumns = "day, requests, input, cached, output, extra, runs, sessions, compactions"
 
-	querySpending = "SELECT " + spendingColumns + " FROM spending WHERE room = ? AND day > 0 AND day <= ? ORDER BY day DESC LIMIT ?"
-	queryTotal    = "SELECT max(day), " + spendingSums + " FROM spending WHERE room = ? HAVING count(*) > 0"
+	querySpending = "SELECT " + spendingColumns +
+		" FROM spending WHERE room = ? AND day > 0 AND day <= ? ORDER BY day DESC LIMIT ?"
+	queryTotal = "SELECT max(day), " + spendingSums + " FROM spending WHERE room = ? HAVING count(*) > 0"
 )
 
 // Add adds to what a room has used on s.Day.
@@ -53,7 +55,8 @@ func spend(ctx context.Context, db execer, room string, s Spending) error {
 	if s == (Spending{Day: s.Day}) {
 		return nil
 	}
-	_, err := db.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"+addSpending,
+	_, err := db.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"+
+		addSpending,
 		room, s.Day.Unix()/daySeconds, s.Requests, s.Input, s.Cached, s.Output, s.Extra, s.Runs, s.Sessions, s.Compactions)
 	return err
 }
@@ -93,7 +96,8 @@ func (j *Budget) On(ctx context.Context, room string, at time.Time) (Spending, e
 
 // ByAll returns the tokens that all rooms together have used on the day of a time.
 func (j *Budget) ByAll(ctx context.Context, at time.Time) (tokens int64, err error) {
-	err = j.db.QueryRowContext(ctx, "SELECT coalesce(sum(input + output), 0) FROM spending WHERE day = ?", at.Unix()/daySeconds).Scan(&tokens)
+	err = j.db.QueryRowContext(ctx, "SELECT coalesce(sum(input + output), 0) FROM spending WHERE day = ?",
+		at.Unix()/daySeconds).Scan(&tokens)
 	return tokens, j.failed("read spending", err)
 }
 
@@ -133,7 +137,8 @@ func (j *Budget) fold(ctx context.Context, until time.Time) (n int64, err error)
 
 // moveSpending adds what a room has used to what its successor has.
 func moveSpending(ctx context.Context, tx *sql.Tx, from, to string) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") SELECT ?, "+spendingColumns+" FROM spending WHERE room = ?"+addSpending, to, from)
+	_, err := tx.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") SELECT ?, "+spendingColumns+
+		" FROM spending WHERE room = ?"+addSpending, to, from)
 	if err != nil {
 		return err
 	}

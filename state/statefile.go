@@ -198,14 +198,15 @@ func (c *contents) decodeExecutions(dec *json.Decoder) error {
 	return nil
 }
 
-// projection returns what state.json contains: containers, conversations, bounded, whose volumes upgraded rooms use, and
-// the keys that are not ours. It stays the same while the original changes.
+// projection returns what state.json contains: containers, conversations, bounded, whose volumes upgraded rooms use,
+// and the keys that are not ours. It stays the same while the original changes.
 func (c *contents) projection() *contents {
-	return &contents{containers: maps.Clone(c.containers), history: maps.Clone(c.history), volumes: maps.Clone(c.volumes), unknown: c.unknown}
+	return &contents{containers: maps.Clone(c.containers), history: maps.Clone(c.history), volumes: maps.Clone(c.volumes),
+		unknown: c.unknown}
 }
 
-// takeNewer takes over a state.json that is newer than these contents, which are from a snapshot. Turns that the file has
-// no space for stay. All sessions end: somebody may have ended them since, and they would know what was deleted.
+// takeNewer takes over a state.json that is newer than these contents, which are from a snapshot. Turns that the file
+// has no space for stay. All sessions end: somebody may have ended them since, and they would know what was deleted.
 func (c *contents) takeNewer(file *contents) {
 	rooms := c.rooms()
 	maps.Copy(rooms, file.rooms())
@@ -218,7 +219,8 @@ func (c *contents) takeNewer(file *contents) {
 		for _, raw := range newest {
 			there[turnKey(raw)] = true
 		}
-		older := slices.DeleteFunc(slices.Clone(c.history[room]), func(raw json.RawMessage) bool { return there[turnKey(raw)] })
+		older := slices.DeleteFunc(slices.Clone(c.history[room]),
+			func(raw json.RawMessage) bool { return there[turnKey(raw)] })
 		if delete(c.history, room); len(newest) > 0 {
 			c.history[room] = append(older, newest...).window()
 		}

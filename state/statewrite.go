@@ -11,8 +11,8 @@ import (
 // fileHistory bounds the turns of a room in state.json, in bytes: the newest ones, at least one.
 const fileHistory = 64 << 10
 
-// writeTo writes the file: one line per room and turn, rooms in order, so that a person can read it and two versions can
-// be compared.
+// writeTo writes the file: one line per room and turn, rooms in order, so that a person can read it and two versions
+// can be compared.
 func (c *contents) writeTo(w io.Writer) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	buf.WriteString("{\n  \"containers\": ")

@@ -12,11 +12,11 @@ import (
 )
 
 // Store is what is known of each room, in parts: its container, conversation, agent session and executions. It is the
-// table room of the journal; state.json shows containers, conversations and the volumes of upgraded rooms to people, and
-// brings them back if the journal is lost. All methods can be called from any goroutine. A method that changes something
-// returns when the change is in the journal; changes that arrive during a transaction share the next one, and the file
-// follows in the background. If a save fails (disk full, read-only), the error has a sentence, the change stays in memory,
-// and the next save includes it.
+// table room of the journal; state.json shows containers, conversations and the volumes of upgraded rooms to people,
+// and brings them back if the journal is lost. All methods can be called from any goroutine. A method that changes
+// something returns when the change is in the journal; changes that arrive during a transaction share the next one, and
+// the file follows in the background. If a save fails (disk full, read-only), the error has a sentence, the change
+// stays in memory, and the next save includes it.
 type Store struct {
 	*live
 	Containers    Containers
@@ -92,8 +92,8 @@ func (s Conversations) SetSession(ctx context.Context, room, id string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.sessions, room, id) }, room)
 }
 
-// EndSession removes the agent's session of the room for somebody who wants a new one. A task that began earlier sees that
-// in SessionMark.
+// EndSession removes the agent's session of the room for somebody who wants a new one. A task that began earlier sees
+// that in SessionMark.
 func (s Conversations) EndSession(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool {
 		c.endSession(room)

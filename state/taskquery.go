@@ -24,23 +24,29 @@ const (
 // The queries on tasks; a test makes sure that none of them scans the table.
 const (
 	taskColumns = "key, seq, room, event, home, thread, reply_to, source, requester, time, execution, state," +
-		" text, edited, has_file, attempt, tries, run, container, session, resume, base_session, interrupted, begun, deadline," +
+		" text, edited, has_file, attempt, tries, run, container, session, resume, base_session, interrupted, begun, " +
+		"deadline," +
 		" question, question_context, question_room, question_event, question_deadline, held_command, held_dir," +
 		" stop_by, withdrawn, ended, resumable, error, created, updated, details"
 
-	queryTask        = "SELECT " + taskColumns + " FROM task WHERE key = ?"
-	queryTaskOf      = "SELECT " + taskColumns + " FROM task WHERE room = ? AND event = ?"
-	queryInThread    = "SELECT key FROM task WHERE room = ? AND thread = ? AND thread <> '' LIMIT 1"
-	queryExecution   = "SELECT " + taskColumns + " FROM task WHERE execution = ?"
-	queryLastTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask + " ORDER BY seq DESC LIMIT ?"
-	queryLastActive  = "SELECT ifnull(max(updated), 0) FROM task WHERE room = ? AND " + begunTask
-	queryOnceActive  = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'active ' || ?" // see moveActive
-	queryNextTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + open + " ORDER BY seq LIMIT 1"
-	queryTasks       = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state = ? AND " + open + " ORDER BY seq LIMIT ?"
-	queryCountTasks  = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open + " AND (state <> 'queued' OR stop_by = '')"
-	queryTaskRooms   = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
-	queryWaiting     = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask + " AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
-	queryWaitingIn   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask + " AND seq > ? ORDER BY seq LIMIT ?"
+	queryTask      = "SELECT " + taskColumns + " FROM task WHERE key = ?"
+	queryTaskOf    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND event = ?"
+	queryInThread  = "SELECT key FROM task WHERE room = ? AND thread = ? AND thread <> '' LIMIT 1"
+	queryExecution = "SELECT " + taskColumns + " FROM task WHERE execution = ?"
+	queryLastTask  = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask +
+		" ORDER BY seq DESC LIMIT ?"
+	queryLastActive = "SELECT ifnull(max(updated), 0) FROM task WHERE room = ? AND " + begunTask
+	queryOnceActive = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'active ' || ?" // see moveActive
+	queryNextTask   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + open + " ORDER BY seq LIMIT 1"
+	queryTasks      = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state = ? AND " + open +
+		" ORDER BY seq LIMIT ?"
+	queryCountTasks = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open +
+		" AND (state <> 'queued' OR stop_by = '')"
+	queryTaskRooms = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
+	queryWaiting   = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask +
+		" AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
+	queryWaitingIn = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask +
+		" AND seq > ? ORDER BY seq LIMIT ?"
 	queryFinishTasks = "UPDATE task SET state = 'done' WHERE room = ? AND " + open + " AND seq < ?"
 	queryTasksToMove = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state <> 'done'"
 )
@@ -48,9 +54,12 @@ const (
 // columns returns pointers to the fields in the order of taskColumns, for reading a row and for writing one.
 func (t *Task) columns() []any {
 	return []any{
-		&t.Key, &t.Seq, &t.Room, &t.Event, &t.Home, &t.Thread, &t.ReplyTo, &t.Source, &t.Requester, nanos{&t.Time}, &t.Execution, &t.State,
-		&t.Text, &t.Edited, &t.HasFile, &t.Attempt, &t.Tries, &t.Run, &t.Container, &t.Session, &t.Resume, &t.BaseSession, &t.Interrupted, nanos{&t.Begun}, nanos{&t.Deadline},
-		&t.Question, &t.QuestionContext, &t.QuestionRoom, &t.QuestionEvent, nanos{&t.QuestionDeadline}, &t.HeldCommand, &t.HeldDir,
+		&t.Key, &t.Seq, &t.Room, &t.Event, &t.Home, &t.Thread, &t.ReplyTo, &t.Source, &t.Requester, nanos{&t.Time},
+		&t.Execution, &t.State,
+		&t.Text, &t.Edited, &t.HasFile, &t.Attempt, &t.Tries, &t.Run, &t.Container, &t.Session, &t.Resume, &t.BaseSession,
+		&t.Interrupted, nanos{&t.Begun}, nanos{&t.Deadline},
+		&t.Question, &t.QuestionContext, &t.QuestionRoom, &t.QuestionEvent, nanos{&t.QuestionDeadline}, &t.HeldCommand,
+		&t.HeldDir,
 		&t.StopBy, &t.Withdrawn, &t.Ended, &t.Resumable, &t.Error, nanos{&t.Created}, nanos{&t.Updated}, details{&t.Details},
 	}
 }
@@ -140,8 +149,8 @@ func (j *Tasks) Newest(ctx context.Context, room string, n int) ([]Task, error) 
 	return tasks, j.failed("read last tasks", err)
 }
 
-// LastActive returns when a task of the room or of its predecessors was last changed after its start, or the zero time if
-// none has started.
+// LastActive returns when a task of the room or of its predecessors was last changed after its start, or the zero time
+// if none has started.
 func (j *Tasks) LastActive(ctx context.Context, room string) (at time.Time, err error) {
 	ns, err := lastActive(ctx, j.db, room)
 	if ns != 0 {
@@ -153,7 +162,8 @@ func (j *Tasks) LastActive(ctx context.Context, room string) (at time.Time, err 
 // lastActive is LastActive as nanoseconds since 1970.
 func lastActive(ctx context.Context, db rower, room string) (ns int64, err error) {
 	var once int64
-	err = errors.Join(db.QueryRowContext(ctx, queryLastActive, room).Scan(&ns), db.QueryRowContext(ctx, queryOnceActive, room).Scan(&once))
+	err = errors.Join(db.QueryRowContext(ctx, queryLastActive, room).Scan(&ns),
+		db.QueryRowContext(ctx, queryOnceActive, room).Scan(&once))
 	return max(ns, once), err
 }
 

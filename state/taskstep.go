@@ -17,7 +17,8 @@ import (
 func (j *Tasks) Enqueue(ctx context.Context, t Task, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		var status Status
-		err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room, t.Event).Scan(&status, &t.Seq)
+		err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room,
+			t.Event).Scan(&status, &t.Seq)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return ErrNotFound
@@ -39,7 +40,8 @@ func (j *Tasks) Enqueue(ctx context.Context, t Task, out ...Message) error {
 func (j *Tasks) EnqueueEdited(ctx context.Context, t Task, edit string, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		var status Status
-		if err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room, edit).Scan(&status, &t.Seq); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room,
+			edit).Scan(&status, &t.Seq); err != nil {
 			return err
 		}
 		if status != Pending {
@@ -139,7 +141,8 @@ func (j *Tasks) FinishUpTo(ctx context.Context, room string, seq int64) error {
 
 // step writes a task's row with a new state ("" keeps the current one) if its state is one of those in from; otherwise
 // it returns ErrFinished. Fields fixed at creation (its room, its place in the queue) never change.
-func (j *Tasks) step(ctx context.Context, what string, t Task, to TaskState, out []Message, closes []string, from ...TaskState) error {
+func (j *Tasks) step(ctx context.Context, what string, t Task, to TaskState, out []Message, closes []string,
+	from ...TaskState) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		now, err := scanTask(tx.QueryRowContext(ctx, queryTask, t.Key))
 		if err != nil {
@@ -161,7 +164,8 @@ func (j *Tasks) step(ctx context.Context, what string, t Task, to TaskState, out
 }
 
 func updateTask(ctx context.Context, tx *sql.Tx, t Task) error {
-	_, err := tx.ExecContext(ctx, "UPDATE task SET ("+taskColumns+") = ("+strings.Repeat("?, ", strings.Count(taskColumns, ","))+"?) WHERE key = ?",
+	_, err := tx.ExecContext(ctx, "UPDATE task SET ("+taskColumns+") = ("+
+		strings.Repeat("?, ", strings.Count(taskColumns, ","))+"?) WHERE key = ?",
 		append(t.columns(), t.Key)...)
 	return err
 }

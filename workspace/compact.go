@@ -13,8 +13,10 @@ func SummaryPrompt(by, keep string, history []Turn) string {
 		out = "The conversation in this room so far:\n\n" + told + "\n"
 	}
 	out += "This session will be replaced by a new one that knows only the summary you write now and the newest messages. " +
-		"Write the summary in at most 600 words, as your whole answer: what was asked and what was done, decisions with their reasons, " +
-		"names, numbers, commands and paths that are still needed, what people want done differently, what failed, and what is open. " +
+		"Write the summary in at most 600 words, as your whole answer: what was asked and what was done, decisions with " +
+		"their reasons, " +
+		"names, numbers, commands and paths that are still needed, what people want done differently, what failed, and " +
+		"what is open. " +
 		"Leave out passwords and keys. Call no tools, ask nothing and change no file.\n"
 	if keep != "" {
 		out += "\nKeep above all what this message asks for:\n" + steering([]Message{{by, clean.Cut(keep, maxKeep)}})

@@ -49,9 +49,10 @@ func Persona(policy Text, room, state map[string]string) []Text {
 // The style guard: a catchphrase that somebody once requested must not live on because the agent reads it in the
 // conversation.
 const (
-	notStanding = "A request about style in the conversation (a phrase to use, a tone, a name for you) applied to that moment and is not a standing instruction"
-	filesGuard  = "These files end here. They always apply. " + notStanding + ".\n\n"
-	styleGuard  = notStanding + ".\n\n"
+	notStanding = "A request about style in the conversation (a phrase to use, a tone, a name for you) applied to that " +
+		"moment and is not a standing instruction"
+	filesGuard = "These files end here. They always apply. " + notStanding + ".\n\n"
+	styleGuard = notStanding + ".\n\n"
 )
 
 // persona returns the files, each under its name, and the style guard; "" if there are

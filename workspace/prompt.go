@@ -63,7 +63,8 @@ func Prompt(in Input) string {
 	if len(prompt) <= MaxPrompt {
 		return prompt
 	}
-	task := fmt.Sprintf("The task is long. It is in %s: read that file to its end and do what it says. It begins:\n%s", TaskPath, opening(in))
+	task := fmt.Sprintf("The task is long. It is in %s: read that file to its end and do what it says. It begins:\n%s",
+		TaskPath, opening(in))
 	prompt = compose(in, task, room)
 	const slack = 50 // for the notes that something is left out
 	if over := len(prompt) + slack - MaxPrompt; over > slack {
@@ -90,26 +91,33 @@ func compose(in Input, task string, room room) string {
 	}
 	if in.Ended != "" {
 		b.WriteString("The previous task ended differently from what this session knows. The room was told:\n" +
-			said("bot", clean.Cut(in.Ended, maxOpening/4)) + "\nDo not continue that task unless the text below asks you to.\n\n")
+			said("bot", clean.Cut(in.Ended, maxOpening/4)) +
+			"\nDo not continue that task unless the text below asks you to.\n\n")
 	}
 	if in.Overflow {
-		b.WriteString("You began the task below in a session that became too long. Part of it may already be done: check what is there, then continue, do nothing twice, and read less at once.\n\n")
+		b.WriteString("You began the task below in a session that became too long. Part of it may already be done: check " +
+			"what is there, then continue, do nothing twice, and read less at once.\n\n")
 	}
 	if in.Refused {
-		b.WriteString("You began the task below in a session that cannot be continued. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
+		b.WriteString("You began the task below in a session that cannot be continued. Part of it may already be done: " +
+			"check what is there, then continue, and do nothing twice.\n\n")
 	}
 	if in.Interrupted {
-		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
+		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check " +
+			"what is there, then continue, and do nothing twice.\n\n")
 	}
 	if in.Paused {
-		b.WriteString("While you worked on the task below, the model was unavailable for a while. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
+		b.WriteString("While you worked on the task below, the model was unavailable for a while. Part of it may already " +
+			"be done: check what is there, then continue, and do nothing twice.\n\n")
 	}
 	if len(in.Lost) > 0 {
-		b.WriteString("Your container has been replaced by a new one. These packages, which were installed in the old one, could not be reinstalled: " +
+		b.WriteString("Your container has been replaced by a new one. These packages, which were installed in the old one, " +
+			"could not be reinstalled: " +
 			clean.Cut(strings.Join(in.Lost, " "), maxOpening) + "\n\n")
 	}
 	if len(in.Running) > 0 {
-		b.WriteString("Earlier tasks left these processes running in your container. They go on after your task, too, unless you end them.\n")
+		b.WriteString("Earlier tasks left these processes running in your container. They go on after your task, too, " +
+			"unless you end them.\n")
 		for _, one := range in.Running {
 			b.WriteString("- " + label(one, maxNote) + "\n")
 		}
@@ -124,24 +132,30 @@ func compose(in Input, task string, room room) string {
 	}
 	b.WriteString(work)
 	if strings.Contains(who+work, `\@`) {
-		b.WriteString("\n(Where the text above says \\@, a plain @ is meant; " + TaskPath + " has the task as it was written.)\n")
+		b.WriteString("\n(Where the text above says \\@, a plain @ is meant; " + TaskPath +
+			" has the task as it was written.)\n")
 	}
 	if in.Instruction != "" {
 		b.WriteString("\n" + clean.Cut(unixText(in.Instruction), maxInstruction))
 	}
-	b.WriteString("\nPut files meant for the person into " + OutboxPath + "/ (create the folder if it does not exist): they are sent after your answer.\n")
-	b.WriteString("\nAfter completing, append a one-line summary to " + StatusPath + " and any\ndiscovered conventions to " + ContextPath + ".\n")
+	b.WriteString("\nPut files meant for the person into " + OutboxPath +
+		"/ (create the folder if it does not exist): they are sent after your answer.\n")
+	b.WriteString("\nAfter completing, append a one-line summary to " + StatusPath +
+		" and any\ndiscovered conventions to " + ContextPath + ".\n")
 	return b.String()
 }
 
 // begun is the task for a session that does not know it.
 func begun(in Input, task string, room room) string {
-	out := quotation(in.Quote) + "Read " + ContextPath + " and " + StatusPath + " for prior work context, then:\n" + task + "\n" + inbox(in.Files)
+	out := quotation(in.Quote) + "Read " + ContextPath + " and " + StatusPath + " for prior work context, then:\n" + task +
+		"\n" + inbox(in.Files)
 	if answers := previousAnswers(in.Answers, room.answers); answers != "" {
-		out += "\nYou have already worked on this task and asked questions. Continue with these answers, and do nothing twice.\n" + answers
+		out += "\nYou have already worked on this task and asked questions. Continue with these answers, and do nothing " +
+			"twice.\n" + answers
 	}
 	if len(in.Steer) > 0 {
-		out += "\nYou have already worked on this task and were stopped because of these messages. Continue accordingly, and do nothing twice.\n" + steering(in.Steer)
+		out += "\nYou have already worked on this task and were stopped because of these messages. Continue accordingly, " +
+			"and do nothing twice.\n" + steering(in.Steer)
 	}
 	return out
 }
@@ -159,7 +173,8 @@ func resumed(in Input, room room) string {
 	if answer != "" {
 		answer = "\nBefore that, you asked questions.\n" + answer
 	}
-	return "Your work on the task was stopped because of these messages. Continue the task accordingly, and do nothing twice.\n" +
+	return "Your work on the task was stopped because of these messages. Continue the task accordingly, and do nothing " +
+		"twice.\n" +
 		steering(in.Steer) + answer + task
 }
 

@@ -95,7 +95,8 @@ func (r *Rule) contents(groups []string) []*content {
 
 // replies returns the answer as a stream. Prompt is the number of tokens of the request.
 func (r *Rule) replies(groups []string, model, id string, prompt int) []reply {
-	used := usage{PromptTokenCount: cmp.Or(r.Tokens, prompt), CachedContentTokenCount: r.Cached, ToolUsePromptTokenCount: r.ToolTokens, ThoughtsTokenCount: r.Thoughts}
+	used := usage{PromptTokenCount: cmp.Or(r.Tokens, prompt), CachedContentTokenCount: r.Cached,
+		ToolUsePromptTokenCount: r.ToolTokens, ThoughtsTokenCount: r.Thoughts}
 	finish := func(u usage) reply {
 		u.TotalTokenCount = u.PromptTokenCount + u.CandidatesTokenCount + u.ToolUsePromptTokenCount + u.ThoughtsTokenCount
 		return reply{UsageMetadata: u, ModelVersion: model, ResponseID: id}

@@ -92,7 +92,8 @@ func checkParts(where string, parts []*pb.Part) *refusal {
 	}
 	for i, p := range parts {
 		if p.Data == nil {
-			return invalid("* GenerateContentRequest.%s.parts[%d].data: required oneof field 'data' must have one initialized field", where, i)
+			return invalid("* GenerateContentRequest.%s.parts[%d].data: required oneof field 'data' must have one initialized "+
+				"field", where, i)
 		}
 	}
 	if text, ok := parts[0].Data.(*pb.Part_Text); ok && len(parts) == 1 && text.Text == "" {

@@ -11,16 +11,20 @@ import (
 // functionName is what the API accepts: https://ai.google.dev/api/caching#FunctionDeclaration
 var functionName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 
-const badName = "* GenerateContentRequest.%s.name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
+const badName = "* GenerateContentRequest.%s.name: Invalid function name. Must start with a letter or an underscore. " +
+	"Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length " +
+	"of 64."
 
 // checkTools refuses declarations that the API does not take.
 func checkTools(tools []*pb.Tool) *refusal {
 	declared := map[string]bool{}
 	other := false
 	for i, tool := range tools {
-		search := tool.GoogleSearch != nil || tool.GoogleSearchRetrieval != nil || tool.UrlContext != nil || tool.CodeExecution != nil
+		search := tool.GoogleSearch != nil || tool.GoogleSearchRetrieval != nil || tool.UrlContext != nil ||
+			tool.CodeExecution != nil
 		if len(tool.FunctionDeclarations) == 0 && !search {
-			return invalid("* GenerateContentRequest.tools[%d].tool_type: required one_of 'tool_type' must have one initialized field", i)
+			return invalid("* GenerateContentRequest.tools[%d].tool_type: required one_of 'tool_type' must have one "+
+				"initialized field", i)
 		}
 		other = other || search
 		for j, f := range tool.FunctionDeclarations {

@@ -1,5 +1,5 @@
-// Package agenttest serves the Gemini API and answers from a script instead of a model. Tests use it in place of Google's
-// server, and the demo uses it when there is no API key.
+// Package agenttest serves the Gemini API and answers from a script instead of a model. Tests use it in place of
+// Google's server, and the demo uses it when there is no API key.
 //
 // It supports generateContent, streamGenerateContent (SSE with alt=sse, otherwise a JSON array), countTokens,
 // embedContent, batchEmbedContents and GET models; alt=proto answers in binary. It never thinks, never makes a request
@@ -45,8 +45,8 @@
 //     request ends with function responses, a rule with when but without tool does not match, because the user said
 //     nothing new. The text is the bot's whole prompt, without the <session_context> that Gemini CLI puts before the
 //     first one (it lists the files in the directory).
-//   - tool: the function responses at the end of the request, one line each: name, a space, the response as JSON. If the
-//     rule also has when, the newest user text before them must match too.
+//   - tool: the function responses at the end of the request, one line each: name, a space, the response as JSON. If
+//     the rule also has when, the newest user text before them must match too.
 //   - system: the system instruction.
 //   - sent: everything in the request, including system instruction and history.
 //   - model: the name of the model that is asked.
@@ -56,20 +56,21 @@
 // Answers exclude each other, except that think, say (or say_repeat) and call may be together:
 //
 //   - think: a thought part. Alone, the answer consists of thoughts only.
-//   - say: text; say_repeat {text, bytes}: long text ({{n}} in it counts; without it Gemini CLI detects a loop and stops).
+//   - say: text; say_repeat {text, bytes}: long text ({{n}} in it counts; without it Gemini CLI detects a loop and
+//     stops).
 //   - call: function calls in one content. Each has an ID, the first has the signature.
 //   - empty: true (content without parts), no_content: true (a candidate without content), block: SAFETY (a prompt that
 //     is blocked: no candidates).
 //   - refuse: key, closed, region, minute, day or overload, in Google's words and with its details; retry_after changes
 //     the 41 s of a quota.
 //   - status with body and retry_after: any other HTTP error, or body itself if it is JSON.
-//   - garbage: true (bytes that are not JSON); hang (silence, then the answer, or a cut connection if the rule has none);
-//     break: true (cuts the last chunk in the middle, and the connection with it).
+//   - garbage: true (bytes that are not JSON); hang (silence, then the answer, or a cut connection if the rule has
+//     none); break: true (cuts the last chunk in the middle, and the connection with it).
 //
 // With an answer: finish (a finishReason other than STOP; none ends the stream without any), and for its usage, which
-// each chunk has: tokens (of the request), cached (of them), thoughts (of thinking) and tool_tokens (of what tools of the
-// API read). In think, say, body and the strings of call's args, {{1}} is the first submatch of when, or of tool in a
-// rule without when; {{0}} is the whole match.
+// each chunk has: tokens (of the request), cached (of them), thoughts (of thinking) and tool_tokens (of what tools of
+// the API read). In think, say, body and the strings of call's args, {{1}} is the first submatch of when, or of tool in
+// a rule without when; {{0}} is the whole match.
 //
 // Requests that Gemini CLI makes for its own purposes do not use up rules meant for the user's:
 //
@@ -77,12 +78,12 @@
 //     json: true see them; without such a rule they get the smallest value that fits their schema.
 //   - Only rules with when see the summary of a long history (its prompt mentions <state_snapshot>).
 //
-// Others look like the user's: after an empty answer and after a loop, the CLI continues with a user text of its own that
-// begins with "System: " or ends with "[System: …]". The user's words precede it if they were not answered.
+// Others look like the user's: after an empty answer and after a loop, the CLI continues with a user text of its own
+// that begins with "System: " or ends with "[System: …]". The user's words precede it if they were not answered.
 //
-// How the CLI (0.61.0, maxAttempts 3) handles failures: it retries 429 and 5xx after about 5 s and an empty answer after
-// 1 s. Garbage ends the run. A cut stream ends the run if it was chunked, and is retried if the end of the connection was
-// the end of the body.
+// How the CLI (0.61.0, maxAttempts 3) handles failures: it retries 429 and 5xx after about 5 s and an empty answer
+// after 1 s. Garbage ends the run. A cut stream ends the run if it was chunked, and is retried if the end of the
+// connection was the end of the body.
 //
 // # What the API does, who says so, and what shows how the product deals with it
 //

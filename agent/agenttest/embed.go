@@ -38,15 +38,16 @@ type Embeddings struct {
 var unmeant = strings.Fields(`a an the of to in on at for with from by and or but if is are was be do does did have has had can may
 	i you he she it we they my your our us me what which who when where why how there this that not no so as`)
 
-// Vector returns the embedding of a text: the sum of a direction for each word, with the length 1. Texts that share words,
-// or words that mean the same, are close to each other. Dims is the number of dimensions.
+// Vector returns the embedding of a text: the sum of a direction for each word, with the length 1. Texts that share
+// words, or words that mean the same, are close to each other. Dims is the number of dimensions.
 func (e *Embeddings) Vector(text string, dims int) []float64 {
 	if dims < 1 || dims > maxDimensions {
 		dims = dimensions
 	}
 	v := make([]float64, dims)
 	words := 0
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if !slices.Contains(unmeant, w) {
 			add(v, e.meaning(w), 1)
 			words++

@@ -91,7 +91,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, name string) {
 	if name != "" {
 		m, ok := s.model(name)
 		if !ok {
-			(&refusal{code: http.StatusNotFound, message: "Model is not found: models/" + name + " for api version v1beta"}).write(w, single)
+			(&refusal{code: http.StatusNotFound, message: "Model is not found: models/" + name + " for api version v1beta"}).
+				write(w, single)
 			return
 		}
 		sendJSON(w, m.describe())

@@ -45,7 +45,8 @@ var refusals = map[string]func(model string) *refusal{
 	"key":    func(string) *refusal { return badKey() },
 	"closed": closedModel,
 	"region": func(string) *refusal {
-		return &refusal{code: http.StatusBadRequest, status: "FAILED_PRECONDITION", message: "User location is not supported for the API use."}
+		return &refusal{code: http.StatusBadRequest, status: "FAILED_PRECONDITION",
+			message: "User location is not supported for the API use."}
 	},
 	"minute": func(model string) *refusal { return usedUp(model, "GenerateRequestsPerMinutePerProjectPerModel") },
 	"day":    func(model string) *refusal { return usedUp(model, "GenerateRequestsPerDayPerProjectPerModel") },
@@ -65,22 +66,29 @@ func detail(kind string, fields map[string]any) any {
 func badKey() *refusal {
 	r := invalid("API key not valid. Please pass a valid API key.")
 	r.details = []any{
-		detail("ErrorInfo", map[string]any{"reason": "API_KEY_INVALID", "domain": "googleapis.com", "metadata": map[string]any{"service": service}}),
+		detail("ErrorInfo", map[string]any{"reason": "API_KEY_INVALID", "domain": "googleapis.com",
+			"metadata": map[string]any{"service": service}}),
 		detail("LocalizedMessage", map[string]any{"locale": "en-US", "message": r.message}),
 	}
 	return r
 }
 
 func noKey() *refusal {
-	return &refusal{code: http.StatusForbidden, message: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."}
+	return &refusal{code: http.StatusForbidden,
+		message: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or " +
+			"other form of API consumer identity to call this API."}
 }
 
 func closedModel(model string) *refusal {
-	return &refusal{code: http.StatusNotFound, message: "This model models/" + model + " is no longer available to new users. Please update your code to use a newer model for the latest features and improvements."}
+	return &refusal{code: http.StatusNotFound, message: "This model models/" + model +
+		" is no longer available to new users. Please update your code to use a newer model for the latest features and " +
+		"improvements."}
 }
 
 func unknownModel(model, method string) *refusal {
-	return &refusal{code: http.StatusNotFound, message: "models/" + model + " is not found for API version v1beta, or is not supported for " + method + ". Call ListModels to see the list of available models and their supported methods."}
+	return &refusal{code: http.StatusNotFound, message: "models/" + model +
+		" is not found for API version v1beta, or is not supported for " + method +
+		". Call ListModels to see the list of available models and their supported methods."}
 }
 
 // quotaRetry is when the API wants to be asked again if the script does not say. Google sends such a short time for a
@@ -91,10 +99,12 @@ func usedUp(model, quota string) *refusal {
 	const metric = service + "/generate_content_free_tier_requests"
 	return &refusal{
 		code: http.StatusTooManyRequests, retry: quotaRetry,
-		message: "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits. \n" +
+		message: "You exceeded your current quota, please check your plan and billing details. For more information on " +
+			"this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits. \n" +
 			"* Quota exceeded for metric: " + metric + ", limit: 20, model: " + model + "\nPlease retry in {{retry}}.",
 		details: []any{
-			detail("Help", map[string]any{"links": []any{map[string]any{"description": "Learn more about Gemini API quotas", "url": "https://ai.google.dev/gemini-api/docs/rate-limits"}}}),
+			detail("Help", map[string]any{"links": []any{map[string]any{"description": "Learn more about Gemini API quotas",
+				"url": "https://ai.google.dev/gemini-api/docs/rate-limits"}}}),
 			detail("QuotaFailure", map[string]any{"violations": []any{map[string]any{
 				"quotaMetric": metric, "quotaId": quota + "-FreeTier", "quotaValue": "20",
 				"quotaDimensions": map[string]any{"location": "global", "model": model},

@@ -97,9 +97,11 @@ func (r *Rule) check() error {
 	case r.Status == 0 && r.Body != "" || r.Status == 0 && r.Refuse == "" && r.RetryAfter != 0:
 		return errors.New("body needs status, retry_after needs status or refuse")
 	case kinds > 1:
-		return errors.New("an answer (think, say, say_repeat, call), empty, no_content, block, status, garbage and refuse exclude each other")
+		return errors.New("an answer (think, say, say_repeat, call), empty, no_content, block, status, garbage and refuse " +
+			"exclude each other")
 	case kinds == 0 && !r.Break && r.Hang == 0:
-		return errors.New("no answer: give say, call, think, say_repeat, empty, no_content, block, status, refuse, garbage, break or hang")
+		return errors.New("no answer: give say, call, think, say_repeat, empty, no_content, block, status, refuse, " +
+			"garbage, break or hang")
 	case r.Break && (r.Status != 0 || r.Garbage || r.Refuse != ""):
 		return errors.New("status, garbage and refuse exclude break")
 	case r.Say != "" && r.SayRepeat != nil:

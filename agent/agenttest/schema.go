@@ -10,7 +10,8 @@ import (
 // keywords are the parts of JSON Schema that the API documents, and those of its own Schema message:
 // https://ai.google.dev/api/generate-content#FIELDS.response_json_schema and https://ai.google.dev/api/caching#Schema
 var keywords = []string{
-	"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems", "maxItems",
+	"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems",
+	"minItems", "maxItems",
 	"minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering",
 	"$schema", // in what Gemini CLI declares (activate_skill)
 	"nullable", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "example", "default",

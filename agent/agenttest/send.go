@@ -34,7 +34,8 @@ const parameters = " alt $alt key $key fields $fields prettyPrint $prettyPrint q
 func form(method string, query url.Values) (streaming, *refusal) {
 	for name := range query {
 		if !strings.Contains(parameters, " "+name+" ") {
-			return single, invalid("Invalid JSON payload received. Unknown name %q: Cannot bind query parameter. Field '%s' could not be found in request message.", name, name)
+			return single, invalid("Invalid JSON payload received. Unknown name %q: Cannot bind query parameter. Field '%s' "+
+				"could not be found in request message.", name, name)
 		}
 	}
 	alt := query.Get("alt")

@@ -191,7 +191,8 @@ func (s *Server) take(req *Request, v view) (rule *Rule, groups []string, refuse
 		req.Status = refused.code
 	}
 	s.seen.add(*req)
-	s.log.Debug().Str("method", req.Method).Str("model", req.Model).Int("rule", req.Rule).Bool("json", v.json).Msg("answered from the script")
+	s.log.Debug().Str("method", req.Method).Str("model", req.Model).Int("rule", req.Rule).Bool("json", v.json).
+		Msg("answered from the script")
 	return rule, groups, refused, fmt.Sprintf("scripted-%d", s.ids)
 }
 

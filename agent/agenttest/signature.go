@@ -11,13 +11,15 @@ import (
 
 // Google's sentences about thought signatures. Sources: QwenLM/qwen-code#1202, RooCodeInc/Roo-Code#10331.
 const (
-	noSignature  = "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `%s`, position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+	noSignature = "Function call is missing a thought_signature in functionCall parts. This is required for tools to " +
+		"work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function " +
+		"call `%s`, position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
 	badSignature = "Thought signature is not valid."
 )
 
 // dummies are the signatures that Google accepts in place of its own:
-// https://ai.google.dev/gemini-api/docs/thought-signatures. Gemini CLI sends the first for each call of the current turn
-// that has none (ensureActiveLoopHasThoughtSignatures in packages/core/src/core/geminiChat.ts).
+// https://ai.google.dev/gemini-api/docs/thought-signatures. Gemini CLI sends the first for each call of the current
+// turn that has none (ensureActiveLoopHasThoughtSignatures in packages/core/src/core/geminiChat.ts).
 var dummies = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 
 // sign returns the signature of a function call. It is made of the call alone, so that a server that has been started
@@ -31,8 +33,8 @@ func sign(name string, args map[string]any) []byte {
 	return append([]byte("scripted"), sum[:16]...)
 }
 
-// checkSignatures refuses a signature that the server did not make, and a function call of the current turn without one.
-// Of parallel calls only the first has one.
+// checkSignatures refuses a signature that the server did not make, and a function call of the current turn without
+// one. Of parallel calls only the first has one.
 func checkSignatures(contents []*pb.Content) *refusal {
 	current := currentTurn(contents)
 	for i, c := range contents {
@@ -57,7 +59,8 @@ func checkSignatures(contents []*pb.Content) *refusal {
 }
 
 func known(signature []byte, call *pb.FunctionCall) bool {
-	return slices.Contains(dummies, base64.URLEncoding.EncodeToString(signature)) || slices.Equal(signature, sign(call.Name, call.Args.AsMap()))
+	return slices.Contains(dummies, base64.URLEncoding.EncodeToString(signature)) ||
+		slices.Equal(signature, sign(call.Name, call.Args.AsMap()))
 }
 
 // currentTurn returns the index of the newest content in which the user says something, or -1. Text next to a function

@@ -8,8 +8,10 @@ import (
 
 // Google's sentences about histories. Sources: google-gemini/gemini-cli#16543, #16437, #16984, #5443, #6638.
 const (
-	responseCount = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
-	callOrder     = "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+	responseCount = "Please ensure that the number of function response parts is equal to the number of function call " +
+		"parts of the function call turn."
+	callOrder = "Please ensure that function call turn comes immediately after a user turn or after a function " +
+		"response turn."
 	responseOrder = "Please ensure that function response turn comes immediately after a function call turn."
 	validRole     = "Please use a valid role: user, model."
 	userFirst     = "Please ensure that multiturn requests start with a user role."

@@ -77,7 +77,8 @@ func (d *room) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	crash.Count("model " + r.Method)
 	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
+	traced := httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
 	resp, err := d.out.RoundTrip(d.upstream(traced, r, path, query, body))
 	if err != nil {
 		d.gates.leave(gated, first, 0, nil)
@@ -151,7 +152,8 @@ func (d *room) upstream(ctx context.Context, r *http.Request, path, query string
 	u := *d.cfg.Base
 	u.Path, u.RawPath, u.Fragment = strings.TrimSuffix(u.Path, "/")+path, "", ""
 	u.RawQuery = query
-	out := (&http.Request{Method: r.Method, URL: &u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	out := (&http.Request{Method: r.Method, URL: &u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1,
+		ProtoMinor: 1}).WithContext(ctx)
 	if len(body) > 0 {
 		out.ContentLength = int64(len(body))
 		out.Body = io.NopCloser(bytes.NewReader(body))

@@ -56,7 +56,8 @@ func (c *Client) List(ctx context.Context) (models []Model, err error) {
 			} `json:"models"`
 			Next string `json:"nextPageToken"`
 		}
-		if err := c.ask(ctx, http.MethodGet, "/v1beta/models?pageSize=200&pageToken="+url.QueryEscape(token), nil, &answer); err != nil {
+		if err := c.ask(ctx, http.MethodGet, "/v1beta/models?pageSize=200&pageToken="+url.QueryEscape(token), nil,
+			&answer); err != nil {
 			return nil, fmt.Errorf("list models: %w", err)
 		}
 		for _, m := range answer.Models {
@@ -101,7 +102,8 @@ func (c *Client) Resolve(ctx context.Context, model string) (version string, err
 
 // TryEmbed makes the model embed one word. The error is a *Refusal.
 func (c *Client) TryEmbed(ctx context.Context, model string) error {
-	return c.ask(ctx, http.MethodPost, method(model, "embedContent"), map[string]any{"content": content{Parts: []part{{Text: "ping"}}}}, nil)
+	return c.ask(ctx, http.MethodPost, method(model, "embedContent"),
+		map[string]any{"content": content{Parts: []part{{Text: "ping"}}}}, nil)
 }
 
 func method(model, name string) string {

@@ -48,7 +48,8 @@ type Refusal struct {
 var sayings = map[Kind]string{
 	WrongKey: "the model's API rejects the key", NoModel: "the model is not available to this key",
 	Region: "the model's API has no service in this region", Quota: "the model's quota is used up",
-	Overload: "the model is overloaded", Network: "the model's API cannot be reached", Refused: "the model's API refused the request",
+	Overload: "the model is overloaded", Network: "the model's API cannot be reached",
+	Refused: "the model's API refused the request",
 }
 
 // Error is one sentence without secrets.
@@ -122,7 +123,8 @@ func Parse(status int, header http.Header, body []byte) *Refusal {
 	switch {
 	case regionSaid.MatchString(message):
 		r.Kind = Region
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, reasons["API_KEY_INVALID"], keySaid.MatchString(message):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, reasons["API_KEY_INVALID"],
+		keySaid.MatchString(message):
 		r.Kind = WrongKey
 	case status == http.StatusTooManyRequests, reasons["RESOURCE_EXHAUSTED"]:
 		r.Kind = Quota

@@ -94,7 +94,8 @@ func headers(out, given http.Header, key string, body bool) {
 
 var statusNames = map[int]string{
 	http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND", http.StatusBadRequest: "INVALID_ARGUMENT",
-	http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusBadGateway: "UNAVAILABLE", http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
+	http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusBadGateway: "UNAVAILABLE",
+	http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
 }
 
 // sendError writes an error in the format of Google's APIs. Source:
@@ -171,7 +172,8 @@ func permit(list gjson.Result, tools []string) (err error) {
 	list.ForEach(func(key, value gjson.Result) bool {
 		if value.IsObject() && list.IsArray() {
 			err = permit(value, tools)
-		} else if name := camel(key.String()); name != ownFunctions && !slices.ContainsFunc(tools, func(tool string) bool { return camel(tool) == name }) {
+		} else if name := camel(key.String()); name != ownFunctions &&
+			!slices.ContainsFunc(tools, func(tool string) bool { return camel(tool) == name }) {
 			err = fmt.Errorf(errTool, snake(name))
 		}
 		return err == nil

@@ -1,6 +1,6 @@
 // Package admit turns what the homeserver sends, a batch of /sync or a page of history, into rows of the journal. It
-// decides once what each event is and for whom, fills gaps, and waits for missing keys. It never acts on what an event asks
-// for: the workers of its room do that, from the journal.
+// decides once what each event is and for whom, fills gaps, and waits for missing keys. It never acts on what an event
+// asks for: the workers of its room do that, from the journal.
 package admit
 
 import (
@@ -34,8 +34,8 @@ type Admission struct {
 	Synced queue.Gate // opened after each committed sync
 	Worked queue.Gate // opened before each sync request and with each event of its batch
 
-	// Ready is called when the first batch is stored; if it fails, so does syncing. With Rehearsal, the batch is not stored
-	// and syncing ends with its error.
+	// Ready is called when the first batch is stored; if it fails, so does syncing. With Rehearsal, the batch is not
+	// stored and syncing ends with its error.
 	Ready     func() error
 	Rehearsal bool
 	Took      time.Duration // how long the homeserver took to answer the first sync
@@ -45,10 +45,11 @@ type Admission struct {
 	startOver atomic.Bool // the next sync is an initial one
 }
 
-// Rooms is the part of the bot that works on what is admitted. It is an interface because the rooms, in turn, need to know
-// what an event is to the bot.
+// Rooms is the part of the bot that works on what is admitted. It is an interface because the rooms, in turn, need to
+// know what an event is to the bot.
 type Rooms interface {
-	// Echoed notes that the homeserver has one of our messages. It is called before the event is stored: echoes arrive once.
+	// Echoed notes that the homeserver has one of our messages. It is called before the event is stored: echoes arrive
+	// once.
 	Echoed(ctx context.Context, e event.Event) error
 	// Stored acts on a new row.
 	Stored(row state.Event)
@@ -64,7 +65,8 @@ type Rooms interface {
 
 // read reads the timelines of a batch. The events of one that panics are admitted as they are: the room's worker counts
 // which of them does.
-func (a *Admission) read(ctx context.Context, batch *matrix.Sync, last string, before, now map[string]bool) (all timeline.Batch, err error) {
+func (a *Admission) read(ctx context.Context, batch *matrix.Sync, last string, before,
+	now map[string]bool) (all timeline.Batch, err error) {
 	for name := range batch.Joined {
 		var one timeline.Batch
 		err := a.Group.Guard(name, "reading a timeline", func() (err error) {
@@ -77,13 +79,14 @@ func (a *Admission) read(ctx context.Context, batch *matrix.Sync, last string, b
 		if err != nil {
 			return all, err
 		}
-		all.Events, all.Gaps, all.Short = append(all.Events, one.Events...), append(all.Gaps, one.Gaps...), append(all.Short, one.Short...)
+		all.Events, all.Gaps, all.Short = append(all.Events, one.Events...), append(all.Gaps, one.Gaps...),
+			append(all.Short, one.Short...)
 	}
 	return all, nil
 }
 
-// rows returns the rows of the events of timelines. Our messages whose echoes are among them are marked as sent, and what
-// was answered before is archived.
+// rows returns the rows of the events of timelines. Our messages whose echoes are among them are marked as sent, and
+// what was answered before is archived.
 func (a *Admission) rows(ctx context.Context, events []timeline.Event) (rows []state.Event, err error) {
 	for _, e := range events {
 		a.Worked.Open()
@@ -101,8 +104,8 @@ func (a *Admission) rows(ctx context.Context, events []timeline.Event) (rows []s
 	return rows, a.settle(ctx, rows)
 }
 
-// row returns the row of an event. Our own edits are not kept: they are the progress of tasks, there are many, and nothing
-// refers to them.
+// row returns the row of an event. Our own edits are not kept: they are the progress of tasks, there are many, and
+// nothing refers to them.
 func (a *Admission) row(ctx context.Context, e timeline.Event) (row state.Event, kept bool) {
 	row = a.examine(ctx, e.Event, e.Fresh)
 	if a.isSelf(row.Sender) && row.Relation().RelType == "m.replace" {
@@ -165,7 +168,8 @@ func (a *Admission) finish(ctx context.Context, fresh []state.Event) {
 
 // tellCleartext tells the room that an unencrypted message was ignored, once an hour.
 func (a *Admission) tellCleartext(ctx context.Context, row state.Event) {
-	a.Group.Log.Warn().Str("room", row.Room).Str("sender", row.Sender).Msg("cleartext message in an encrypted room: not obeyed")
+	a.Group.Log.Warn().Str("room", row.Room).Str("sender", row.Sender).
+		Msg("cleartext message in an encrypted room: not obeyed")
 	txn := state.Hash(row.Room+"\x00"+time.Now().UTC().Format("2006-01-02 15")) + "-clear"
 	a.queue(ctx, answer(row, state.KindCleartext, txn, "🔓 I ignored an unencrypted message from "+text.Code(row.Sender)+
 		". This room is encrypted, so I act only on encrypted messages. "+

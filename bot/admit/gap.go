@@ -86,9 +86,11 @@ func (a *Admission) fill(ctx context.Context, room string) {
 			return
 		}
 		pause := matrix.RetryAfter(err, again.Next())
-		a.Group.Log.Warn().Err(err).Str("room", room).Dur("again_in_ms", pause).Msg("cannot fill a gap in the timeline, retrying")
+		a.Group.Log.Warn().Err(err).Str("room", room).Dur("again_in_ms",
+			pause).Msg("cannot fill a gap in the timeline, retrying")
 		if failed++; failed >= gapQuiet {
-			a.Rooms.Alarm(ctx, room, sentence.New(err, "The homeserver does not return the messages that I missed in this room. Newer ones here wait for them."))
+			a.Rooms.Alarm(ctx, room, sentence.New(err,
+				"The homeserver does not return the messages that I missed in this room. Newer ones here wait for them."))
 		}
 		if retry.Sleep(ctx, pause) != nil {
 			return
@@ -108,7 +110,8 @@ func (a *Admission) fillPage(ctx context.Context, g state.Gap, again bool) error
 	}
 	var told []state.Message
 	if page.Short {
-		a.Group.Log.Warn().Str("room", g.Room).Int("pages", page.Gap.Pages+1).Msg("gap in the timeline closed: it is too large")
+		a.Group.Log.Warn().Str("room", g.Room).Int("pages", page.Gap.Pages+
+			1).Msg("gap in the timeline closed: it is too large")
 		told = append(told, unread(page))
 	}
 	fresh, closed, err := a.Journal.Gaps.CommitPage(ctx, page.Gap, rows, page.Last, told...)
@@ -122,7 +125,8 @@ func (a *Admission) fillPage(ctx context.Context, g state.Gap, again bool) error
 		return err
 	}
 	crash.At("gap")
-	a.Group.Log.Info().Str("room", g.Room).Int("events", len(fresh)).Bool("closed", closed).Msg("filled a page of a gap in the timeline")
+	a.Group.Log.Info().Str("room", g.Room).Int("events", len(fresh)).Bool("closed",
+		closed).Msg("filled a page of a gap in the timeline")
 	a.finish(ctx, fresh)
 	if closed {
 		a.Rooms.Wake(g.Room)
@@ -137,7 +141,8 @@ func unread(last timeline.Page) state.Message {
 		before = ", and nothing before " + last.Before.Format("2 January 2006, 15:04 MST")
 	}
 	return notice(last.Gap.Room, state.KindUnread, state.Hash(fmt.Sprint(last.Gap.Room, "\x00", last.Gap.Low))+"-unread",
-		"⚠️ I missed too many messages here to read them all: I have read only the newest ones"+before+". If you sent me something earlier, send it again.")
+		"⚠️ I missed too many messages here to read them all: I have read only the newest ones"+before+
+			". If you sent me something earlier, send it again.")
 }
 
 // endGap closes a gap whose events the homeserver does not have; otherwise it returns
@@ -151,7 +156,8 @@ func (a *Admission) endGap(ctx context.Context, g state.Gap, err error) error {
 		a.Account.SyncNow()
 		return err
 	}
-	a.Group.Log.Warn().Err(err).Str("room", g.Room).Msg("gap in the timeline closed: the homeserver does not have its events")
+	a.Group.Log.Warn().Err(err).Str("room",
+		g.Room).Msg("gap in the timeline closed: the homeserver does not have its events")
 	if _, _, err := a.Journal.Gaps.CommitPage(ctx, g, nil, true); err != nil && !errors.Is(err, state.ErrNotFound) {
 		return err
 	}

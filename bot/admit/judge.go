@@ -43,7 +43,8 @@ func (j *Judge) Judged(ctx context.Context, row state.Event) state.Event {
 
 // Query describes an event to the policy.
 func (j *Judge) Query(ctx context.Context, room string, e event.Event) policy.Query {
-	q := policy.Query{Room: room, Sender: e.Sender, Owners: j.Roster.Owners, Allow: j.Roster.Allow, Direct: j.Roster.IsDirect(room)}
+	q := policy.Query{Room: room, Sender: e.Sender, Owners: j.Roster.Owners, Allow: j.Roster.Allow,
+		Direct: j.Roster.IsDirect(room)}
 	m, ok := e.Message()
 	if !ok || m.IsEdit() {
 		// What is not a message, such as a reaction, needs no mention. An edit matters only if the original was for the bot,
@@ -82,7 +83,8 @@ func (j *Judge) isToBot(ctx context.Context, room string, m event.Message) bool 
 }
 
 // MayConcern reports whether a message may answer an open question, stop a task or add a file to one, and so needs no
-// mention. Whether it does that is decided later. A file cannot mention the bot, and nobody does so for each of several.
+// mention. Whether it does that is decided later. A file cannot mention the bot, and nobody does so for each of
+// several.
 func (j *Judge) MayConcern(room string, e event.Event) bool {
 	m, ok := e.Message()
 	if !ok {
@@ -138,7 +140,8 @@ func (j *Judge) examine(ctx context.Context, e event.Event, fresh bool) (row sta
 		return nil
 	})
 	if panicked := (*queue.PanicError)(nil); errors.As(err, &panicked) {
-		j.Group.Log.Error().Str("room", e.Room).Str("event", e.ID).Bytes("stack", panicked.Stack).Msg("panic while reading an event")
+		j.Group.Log.Error().Str("room", e.Room).Str("event", e.ID).Bytes("stack",
+			panicked.Stack).Msg("panic while reading an event")
 	}
 	if !fresh {
 		row.Kind = event.KindContext

@@ -163,6 +163,7 @@ func (k *Keys) tell(ctx context.Context, row state.Event) error {
 	if _, err := k.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	return k.Rooms.Queue(ctx, answer(row, state.KindMissingKey, txn, "🔒 I cannot decrypt this message yet because the key is missing. "+
-		"I have requested it and will start when it arrives. If nothing happens, send the message again."))
+	return k.Rooms.Queue(ctx, answer(row, state.KindMissingKey, txn,
+		"🔒 I cannot decrypt this message yet because the key is missing. "+
+			"I have requested it and will start when it arrives. If nothing happens, send the message again."))
 }

@@ -15,7 +15,8 @@ import (
 // row again.
 func Synthetic(room, kind, sender, key string, body event.Body) state.Event {
 	sum := sha256.Sum256([]byte(kind + "\x00" + room + "\x00" + key))
-	e := event.Event{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Room: room, Time: time.Now().UTC(), Body: body}
+	e := event.Event{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Room: room,
+		Time: time.Now().UTC(), Body: body}
 	return state.Event{Status: state.Pending, Kind: kindOf(e, ""), Event: e}
 }
 

@@ -24,7 +24,8 @@ func (a *Admission) checkServer(ctx context.Context) {
 	}
 	if lost {
 		a.startOver.Store(true)
-		a.Group.Log.Info().Msg("the homeserver does not have the newest known event, or no room: starting over with an initial sync")
+		a.Group.Log.Info().Msg("the homeserver does not have the newest known event, or no room: starting over with an " +
+			"initial sync")
 	}
 }
 
@@ -64,7 +65,9 @@ func (a *Admission) replaceAll(ctx context.Context, batch *matrix.Sync, last str
 	if last == "" {
 		return nil // it is the first one
 	}
-	a.Watch.Note("⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. " +
-		"I have read every room again, back to the last message I know: nothing is done twice. What the homeserver itself has lost is gone.")
+	a.Watch.Note("⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a " +
+		"backup. " +
+		"I have read every room again, back to the last message I know: nothing is done twice. What the homeserver itself " +
+		"has lost is gone.")
 	return nil
 }

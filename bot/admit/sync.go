@@ -134,7 +134,10 @@ func (a *Admission) admit(ctx context.Context, batch *matrix.Sync, last string) 
 		a.alarm(ctx, next.Events, err)
 		return fmt.Errorf("commit sync batch: %w", err)
 	}
-	if slices.ContainsFunc(fresh, func(row state.Event) bool { return row.Status == state.Pending && row.Type == event.TypeMessage }) {
+	if slices.ContainsFunc(fresh, func(row state.Event) bool {
+		return row.Status == state.Pending &&
+			row.Type == event.TypeMessage
+	}) {
 		crash.At("committed")
 	}
 	if err := a.beReady(); err != nil {
@@ -172,7 +175,8 @@ func (a *Admission) expect(batch *matrix.Sync) {
 	}
 	for name, joined := range batch.Joined {
 		_ = a.Group.Guard(name, "expecting a task", func() error {
-			expected := slices.ContainsFunc(joined.Present, func(user string) bool { return !a.isSelf(user) && a.Roster.Hears(name, user) })
+			expected := slices.ContainsFunc(joined.Present,
+				func(user string) bool { return !a.isSelf(user) && a.Roster.Hears(name, user) })
 			a.Rooms.Present(name, joined.Typing, expected)
 			return nil
 		})

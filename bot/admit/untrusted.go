@@ -30,7 +30,8 @@ func (k *Keys) warn(row state.Event) {
 		defer cancel()
 		day := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // the same after a restart
 		txn := state.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
-		_, err := k.Account.Messages.SendClear(ctx, answer(row, state.KindUnreadable, txn, distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
+		_, err := k.Account.Messages.SendClear(ctx, answer(row, state.KindUnreadable, txn,
+			distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
 		if err != nil && k.Group.Context.Err() == nil {
 			k.ring.ForgetWarning(of)
 			k.Group.Log.Warn().Err(err).Str("room", row.Room).Msg("cannot send the warning about an untrusted device")
@@ -38,24 +39,30 @@ func (k *Keys) warn(row state.Event) {
 	})
 }
 
-const howToSetUp = "Element: Settings → Encryption → Recovery (or Security & Privacy → Secure Backup). Cinny: Settings → Devices → Device Verification → Enable."
+const howToSetUp = "Element: Settings → Encryption → Recovery (or Security & Privacy → Secure Backup). Cinny: " +
+	"Settings → Devices → Device Verification → Enable."
 
 // distrustSentence returns the warning for a reason of distrust.
 func distrustSentence(sender string, why e2ee.Distrust) string {
 	ask := fmt.Sprintf("ask my operator to run `matrix-tui trust %s`.", sender)
 	switch why {
 	case e2ee.NoIdentity:
-		return "🔒 " + sender + ", I can't act on this message yet: nothing proves which sessions are yours. Set that up within a day, and I will.\n" + howToSetUp
+		return "🔒 " + sender + ", I can't act on this message yet: nothing proves which sessions are yours. Set that up " +
+			"within a day, and I will.\n" + howToSetUp
 	case e2ee.NewDevice:
-		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and nothing proves that it is yours. " +
+		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and nothing proves that it " +
+			"is yours. " +
 			"Set that up within a day in the session that I know, and verify this one; or " + ask + "\n" + howToSetUp
 	case e2ee.NewIdentity:
-		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and your identity does not come from a session that I know. Within a day, " + ask
+		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and your identity does not " +
+			"come from a session that I know. Within a day, " + ask
 	case e2ee.IdentityChanged:
-		return fmt.Sprintf("🔒 I don't act on messages from %s, because the identity of this account has changed: either it was reset, or somebody is pretending to be its owner. "+
+		return fmt.Sprintf("🔒 I don't act on messages from %s, because the identity of this account has changed: either it "+
+			"was reset, or somebody is pretending to be its owner. "+
 			"If you reset it yourself, %s I keep the message for a day and will act on it after that.", sender, ask)
 	}
-	return "🔒 " + sender + ", I can't act on this message yet: your session is not verified. Verify it within a day, and I will.\n" + proof.HowToVerify
+	return "🔒 " + sender + ", I can't act on this message yet: your session is not verified. Verify it within a day, " +
+		"and I will.\n" + proof.HowToVerify
 }
 
 // TellUnverified tells a room that the bot has joined how its members can read what the bot
@@ -67,7 +74,8 @@ func (k *Keys) TellUnverified(joined state.Event) {
 		unverified, err := k.Account.Keys.Unverified(ctx, joined.Room)
 		if err == nil && unverified {
 			txn := state.KeyOf(joined.Room, joined.ID) + "-unverified"
-			_, err = k.Account.Messages.SendClear(ctx, notice(joined.Room, state.KindUnreadable, txn, "🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
+			_, err = k.Account.Messages.SendClear(ctx, notice(joined.Room, state.KindUnreadable, txn,
+				"🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
 		}
 		if err != nil && k.Group.Context.Err() == nil {
 			k.Group.Log.Warn().Err(err).Str("room", joined.Room).Msg("cannot tell the room about unverified sessions")

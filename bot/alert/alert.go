@@ -49,9 +49,11 @@ func diskReading(kind alertKind, what, path string, free capacity.Space, reserve
 	least := max(lowDisk, reserve)
 	few := free.Files < free.LeastFiles
 	r := reading{
-		kind: kind, low: free.Bytes < least || few, well: free.Bytes >= least+least/2 && free.Files >= free.LeastFiles+free.LeastFiles/2, disk: true,
-		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free.Bytes))),
-		mend: "Free some space, or tasks will fail and messages will wait: `podman system df` and `podman image prune` on the host help most.",
+		kind: kind, low: free.Bytes < least || few, well: free.Bytes >= least+least/2 && free.Files >= free.LeastFiles+
+			free.LeastFiles/2, disk: true,
+		now: fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free.Bytes))),
+		mend: "Free some space, or tasks will fail and messages will wait: `podman system df` and `podman image prune` on " +
+			"the host help most.",
 	}
 	r.stops = free.Low(reserve)
 	switch {
@@ -61,15 +63,18 @@ func diskReading(kind alertKind, what, path string, free capacity.Space, reserve
 			and = "and"
 		}
 		r.now += fmt.Sprintf(", %s only %d more files can be created there", and, free.Files)
-		r.mend = fmt.Sprintf("It needs %d (`df -i` shows them as inodes): delete many small files, such as those of rooms that I have left (`matrix-tui rooms -remove-left`), or use a file system with more inodes.", free.LeastFiles)
+		r.mend = fmt.Sprintf("It needs %d (`df -i` shows them as inodes): delete many small files, such as those of rooms "+
+			"that I have left (`matrix-tui rooms -remove-left`), or use a file system with more inodes.", free.LeastFiles)
 		if free.Bytes < least {
-			r.mend += " It also needs " + text.Size(int64(least)) + ": `podman system df` and `podman image prune` on the host help most."
+			r.mend += " It also needs " + text.Size(int64(least)) +
+				": `podman system df` and `podman image prune` on the host help most."
 		}
 		if r.stops {
 			r.mend = "No task starts until then. " + r.mend
 		}
 	case r.stops:
-		r.mend = "No task starts until " + text.Size(int64(reserve)) + " are free (DISK_RESERVE): `podman system df` and `podman image prune` on the host help most."
+		r.mend = "No task starts until " + text.Size(int64(reserve)) +
+			" are free (DISK_RESERVE): `podman system df` and `podman image prune` on the host help most."
 	}
 	return r
 }
@@ -78,8 +83,9 @@ func diskReading(kind alertKind, what, path string, free capacity.Space, reserve
 func memoryReading(available uint64) reading {
 	return reading{
 		kind: alertMemory, low: available < lowMemory, well: available >= wellMemory,
-		now:  "the host has " + text.Size(int64(available)) + " of memory available",
-		mend: "Fewer tasks at once (MAX_PARALLEL_TASKS) or smaller containers (SANDBOX_MEMORY) need less; otherwise the kernel kills the largest process.",
+		now: "the host has " + text.Size(int64(available)) + " of memory available",
+		mend: "Fewer tasks at once (MAX_PARALLEL_TASKS) or smaller containers (SANDBOX_MEMORY) need less; otherwise the " +
+			"kernel kills the largest process.",
 	}
 }
 
@@ -91,7 +97,8 @@ func quotaReading(refused int, wait time.Duration) reading {
 	}
 	return reading{
 		kind: alertQuota, low: refused >= lowQuota || wait > longQuota, well: refused == 0, now: now,
-		mend: "Tasks wait until the quota returns. To change that, raise it with the API key's provider, or set another GEMINI_MODEL.",
+		mend: "Tasks wait until the quota returns. To change that, raise it with the API key's provider, or set another " +
+			"GEMINI_MODEL.",
 	}
 }
 
@@ -130,7 +137,8 @@ func (a alerts) decide(now time.Time, readings []reading) (short, over []reading
 	for _, r := range readings {
 		told, known := a.Told[r.kind]
 		switch {
-		case r.low && (!known || now.Sub(told.At) >= alertPause || told.At.After(now)): // an alert from the future, because the clock was set back, does not silence us
+		case r.low && (!known || now.Sub(told.At) >= alertPause || told.At.After(now)):
+			// an alert from the future, because the clock was set back, does not silence us
 			short = append(short, r)
 			told, known = toldAlert{At: now, Open: true}, true
 		case r.well && told.Open:

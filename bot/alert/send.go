@@ -12,7 +12,8 @@ import (
 const sendTime = 20 * time.Second // timeout for sending one alert
 
 // instead is sent if the homeserver rejects an alert.
-const instead = "⚠️ I have an alert for my owners, but the homeserver rejects it. `matrix-tui doctor` and my log on the host say more."
+const instead = "⚠️ I have an alert for my owners, but the homeserver rejects it. `matrix-tui doctor` and my log on " +
+	"the host say more."
 
 // send sends a text to a room. It bypasses the journal, because a full disk is one of the things that alerts are about.
 func (w *Watch) send(ctx context.Context, room, text string, short bool) (taken, refused bool) {
@@ -34,8 +35,8 @@ func (w *Watch) send(ctx context.Context, room, text string, short bool) (taken,
 	return err == nil, w.refuses(call, room, err)
 }
 
-// refuses reports whether a room that did not take an alert because of err is given up, so that other rooms get it: the bot
-// cannot encrypt for it or may not send there, or the homeserver goes on refusing.
+// refuses reports whether a room that did not take an alert because of err is given up, so that other rooms get it: the
+// bot cannot encrypt for it or may not send there, or the homeserver goes on refusing.
 func (w *Watch) refuses(ctx context.Context, room string, err error) bool {
 	switch {
 	case err == nil:

@@ -76,9 +76,9 @@ func (w *Watch) Wake() {
 	}
 }
 
-// look sends the notes, checks the host, and sends what is new to a room; short reports whether anything is low, or this
-// is a note. Without a room, the owners' direct chats are told of what stops every task, and of nothing else. If send
-// fails, the next look tries again, unless the room refuses what is sent to it.
+// look sends the notes, checks the host, and sends what is new to a room; short reports whether anything is low, or
+// this is a note. Without a room, the owners' direct chats are told of what stops every task, and of nothing else. If
+// send fails, the next look tries again, unless the room refuses what is sent to it.
 func (w *Watch) look(ctx context.Context, send func(room, text string, short bool) (taken, refused bool)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,8 @@ func (w *Watch) look(ctx context.Context, send func(room, text string, short boo
 	if !slices.ContainsFunc(short, func(r reading) bool { return r.stops }) && room != "" {
 		direct = nil
 	}
-	if taken, refused := deliver(room, direct, alertText(short, over)+w.largest(ctx, short), len(short) > 0, send); !taken && !refused {
+	if taken, refused := deliver(room, direct, alertText(short, over)+w.largest(ctx, short), len(short) > 0,
+		send); !taken && !refused {
 		return
 	}
 	if err := w.keep(next); err != nil {
@@ -109,7 +110,8 @@ func (w *Watch) look(ctx context.Context, send func(room, text string, short boo
 
 // deliver sends a text to a room, and to the direct chats if there is none or it refuses; it is enough if one takes it.
 // refused means that nobody will.
-func deliver(room string, direct []string, said string, short bool, send func(room, text string, short bool) (taken, refused bool)) (taken, refused bool) {
+func deliver(room string, direct []string, said string, short bool,
+	send func(room, text string, short bool) (taken, refused bool)) (taken, refused bool) {
 	if refused = true; room != "" {
 		taken, refused = send(room, said, short)
 	}
@@ -140,8 +142,8 @@ func (w *Watch) largest(ctx context.Context, short []reading) string {
 	return "\n\n" + said
 }
 
-// sendNotes sends what Note has kept, and forgets it once somebody has it. If the room for alerts refuses it, the owners'
-// direct chats get it. The caller holds mu.
+// sendNotes sends what Note has kept, and forgets it once somebody has it. If the room for alerts refuses it, the
+// owners' direct chats get it. The caller holds mu.
 func (w *Watch) sendNotes(send func(room, text string, short bool) (taken, refused bool)) {
 	a := w.load()
 	if len(a.Notes) == 0 || a.Off {
@@ -157,8 +159,8 @@ func (w *Watch) sendNotes(send func(room, text string, short bool) (taken, refus
 	}
 }
 
-// Note tells the owners something, in the room for alerts or else in their direct chats. It is kept until somebody has it,
-// also over a restart.
+// Note tells the owners something, in the room for alerts or else in their direct chats. It is kept until somebody has
+// it, also over a restart.
 func (w *Watch) Note(text string) {
 	defer w.Wake()
 	w.mu.Lock()

@@ -57,7 +57,8 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, execution.ErrLimit):
 		sendError(w, http.StatusUnprocessableEntity, sentence.Text(err))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		sendError(w, http.StatusServiceUnavailable, "The request took too long, or the bot is shutting down: retry with the same Idempotency-Key")
+		sendError(w, http.StatusServiceUnavailable,
+			"The request took too long, or the bot is shutting down: retry with the same Idempotency-Key")
 	default:
 		said, id := sentence.Tell(err)
 		h.log.Error().Err(err).Str("error_id", id).Msg("HTTP request failed")

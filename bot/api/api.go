@@ -65,7 +65,8 @@ func newHandler(s service, token string, log zerolog.Logger) *handler {
 	h.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "matrix_tui_http_requests_total", Help: "Requests to the HTTP API.",
 	}, []string{"route", "code"})
-	h.registry.MustRegister(h.requests, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	h.registry.MustRegister(h.requests, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.registry.MustRegister(s.collectors...)
 	return h
 }

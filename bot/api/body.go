@@ -52,10 +52,12 @@ func isJSON(h http.Header) error {
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset := params["charset"]
 	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return &badRequest{http.StatusUnsupportedMediaType, "The body must be JSON: send the header Content-Type: application/json"}
+		return &badRequest{http.StatusUnsupportedMediaType,
+			"The body must be JSON: send the header Content-Type: application/json"}
 	}
 	if h.Get("Content-Encoding") != "" {
-		return &badRequest{http.StatusUnsupportedMediaType, "The body must not be compressed: remove the header Content-Encoding"}
+		return &badRequest{http.StatusUnsupportedMediaType,
+			"The body must not be compressed: remove the header Content-Encoding"}
 	}
 	return nil
 }
@@ -189,7 +191,8 @@ func idempotencyKey(h http.Header) (string, error) {
 		return "", nil
 	case len(keys) > 1:
 		return "", malformed("The header Idempotency-Key occurs twice")
-	case keys[0] == "" || len(keys[0]) > maxKey || strings.ContainsFunc(keys[0], func(r rune) bool { return r < ' ' || r > '~' }):
+	case keys[0] == "" || len(keys[0]) > maxKey || strings.ContainsFunc(keys[0],
+		func(r rune) bool { return r < ' ' || r > '~' }):
 		return "", malformed("The header Idempotency-Key must have 1 to %d ASCII characters", maxKey)
 	}
 	return keys[0], nil

@@ -72,7 +72,8 @@ func (h *handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			sendError(w, http.StatusInternalServerError, "Internal error: the operator can find it in the log")
 		}
 		h.requests.WithLabelValues(rt.name, strconv.Itoa(w.code)).Inc()
-		h.log.Debug().Str("method", method(r.Method)).Str("route", rt.name).Int("status", w.code).Dur("took", time.Since(begun)).Msg("http request")
+		h.log.Debug().Str("method", method(r.Method)).Str("route", rt.name).Int("status", w.code).
+			Dur("took", time.Since(begun)).Msg("http request")
 	}()
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -110,7 +110,8 @@ func (sc *script) launchBot(ctx context.Context) error {
 	}
 	argv := []string{program, "run"}
 	if sc.bot.hosts != "" {
-		argv = append([]string{"unshare", "--mount", "sh", "-c", `mount --bind "$0" /etc/hosts && exec "$@"`, sc.bot.hosts}, argv...)
+		argv = append([]string{"unshare", "--mount", "sh", "-c", `mount --bind "$0" /etc/hosts && exec "$@"`, sc.bot.hosts},
+			argv...)
 	}
 	proc, err := host.Supervise(again, sc.dir, sc.bot.log, sc.environment(), argv...)
 	if err != nil {

@@ -23,10 +23,10 @@
 // run early, where encryption no longer makes a difference. When a script ends, everything the bot has sent to an
 // encrypted room is checked as the homeserver stored it.
 //
-// The homeserver is Dendrite, or what MATRIX_TUI_HOMESERVER names (synapse). The line `# also on Synapse` makes a script
-// of a Dendrite run play on Synapse, too, as NAME-on-synapse. `# only on Synapse: REASON` skips it on
-// Dendrite. MATRIX_TUI_COLD=1 lets no agent wait for tasks in any script, except in those that say how many do, and skips
-// those with a line `# only where agents wait: REASON`.
+// The homeserver is Dendrite, or what MATRIX_TUI_HOMESERVER names (synapse). The line `# also on Synapse` makes a
+// script of a Dendrite run play on Synapse, too, as NAME-on-synapse. `# only on Synapse: REASON` skips it on
+// Dendrite. MATRIX_TUI_COLD=1 lets no agent wait for tasks in any script, except in those that say how many do, and
+// skips those with a line `# only where agents wait: REASON`.
 //
 // Every wait has a deadline (60 s, verb `deadline`) that starts again whenever the script makes progress, and nothing
 // sleeps for an effect. `expect` matches each message once, so the same words can be expected again. Verbs that mean
@@ -54,8 +54,8 @@
 // device that can really receive keys. `refuse`, `refused`, `hold`, `held`, `release` and `deviceless` are verbs of the
 // proxy as well.
 //
-// A request that the model refuses, as Google's API would, fails the script at once, unless the script said before, with
-// `model-refuses REGEXP`, that it will come.
+// A request that the model refuses, as Google's API would, fails the script at once, unless the script said before,
+// with `model-refuses REGEXP`, that it will come.
 //
 // The package never looks into the bot's memory, and shares no code with it except the names of containers.
 package bottest

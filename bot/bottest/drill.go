@@ -196,8 +196,8 @@ func doDrilled(ctx context.Context, sc *script, _ bool, _ []string) error {
 	return sc.noneWorks(ctx)
 }
 
-// noneWorks fails if a notice of the bot still says that it works, when all is quiet. In a room that was upgraded, nobody
-// may edit any more.
+// noneWorks fails if a notice of the bot still says that it works, when all is quiet. In a room that was upgraded,
+// nobody may edit any more.
 func (sc *script) noneWorks(ctx context.Context) error {
 	for name, r := range sc.rooms {
 		msgs, err := sc.settled(ctx, sc.people[r.by], r.id)

@@ -17,8 +17,9 @@ import (
 // What may be in clear in the bot's events in an encrypted room: event types that are never encrypted, and fields next
 // to the ciphertext.
 var (
-	openTypes    = []string{"m.reaction", "m.room.redaction", "m.room.member", "org.matrix.msc4391.command_description"}
-	openKeys     = []string{"algorithm", "ciphertext", "session_id", "sender_key", "device_id", "m.relates_to", "io.matrix-tui.txn"}
+	openTypes = []string{"m.reaction", "m.room.redaction", "m.room.member", "org.matrix.msc4391.command_description"}
+	openKeys  = []string{"algorithm", "ciphertext", "session_id", "sender_key", "device_id", "m.relates_to",
+		"io.matrix-tui.txn"}
 	openRelation = []string{"rel_type", "event_id", "is_falling_back", "m.in_reply_to"}
 )
 
@@ -88,8 +89,8 @@ func openFiles(content any) (clear []string, encrypted []json.RawMessage) {
 	return clear, encrypted
 }
 
-// checkEncrypted checks, at the end of a script, every event and file that the bot has sent to an encrypted room, as the
-// homeserver has it: all of them must be encrypted. Every room of a script that runs in encrypted rooms must be
+// checkEncrypted checks, at the end of a script, every event and file that the bot has sent to an encrypted room, as
+// the homeserver has it: all of them must be encrypted. Every room of a script that runs in encrypted rooms must be
 // encrypted.
 func (sc *script) checkEncrypted(ctx context.Context) error {
 	if sc.bot.id == "" || len(sc.rooms) == 0 {
@@ -116,7 +117,8 @@ func (sc *script) checkEncrypted(ctx context.Context) error {
 		}
 		for _, raw := range events[:since] {
 			if what := open(raw); what != "" && bytes.Contains(raw, []byte(`"sender":"`+sc.bot.id+`"`)) {
-				problems = append(problems, fmt.Errorf("in the encrypted room %s the bot tells %s in clear: %s", name, what, cut(string(raw), 500)))
+				problems = append(problems, fmt.Errorf("in the encrypted room %s the bot tells %s in clear: %s", name, what,
+					cut(string(raw), 500)))
 			}
 		}
 		problems = append(problems, sc.checkFiles(ctx, p, r.id))
@@ -172,7 +174,8 @@ func (sc *script) checkUploads(ctx context.Context) error {
 		if (sc.lied || sc.drill != nil) && file.Type == "image/png" && file.Name == "" {
 			continue
 		}
-		if file.ID != avatar[strings.LastIndex(avatar, "/")+1:] && (file.Type != "application/octet-stream" || file.Name != "") {
+		if file.ID != avatar[strings.LastIndex(avatar, "/")+1:] &&
+			(file.Type != "application/octet-stream" || file.Name != "") {
 			return fmt.Errorf("the bot has uploaded in clear: %s %s", file.Type, file.Name)
 		}
 	}

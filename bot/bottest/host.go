@@ -43,12 +43,14 @@ func (h *Host) Image() string { return h.suite.image }
 
 // Person is a session of an account, which is created if it does not exist.
 func (h *Host) Person(ctx context.Context, name, password string) (*person.Person, error) {
-	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.URL(), Name: name, Password: password, Log: zerolog.Nop()})
+	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.URL(), Name: name, Password: password,
+		Log: zerolog.Nop()})
 }
 
 // KeyedPerson is Person with a signed device, which can use encrypted rooms.
 func (h *Host) KeyedPerson(ctx context.Context, name, password string) (*person.Person, error) {
-	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.URL(), Name: name, Password: password, Keys: person.SignedKeys, Log: zerolog.Nop()})
+	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.URL(), Name: name, Password: password,
+		Keys: person.SignedKeys, Log: zerolog.Nop()})
 }
 
 // StopHomeserver kills the homeserver; StartHomeserver starts it again, with its data.

@@ -41,7 +41,8 @@ func (sc *script) inspect() {
 
 // secrets are the secrets that the bot knows, with a description.
 func (sc *script) secrets() map[string]string {
-	all := map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password, "the token of the HTTP interface": sc.apiToken(), "the bot's access token": sc.token}
+	all := map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password,
+		"the token of the HTTP interface": sc.apiToken(), "the bot's access token": sc.token}
 	for _, name := range []string{"crypto.key", "recovery-key"} {
 		if data, err := os.ReadFile(filepath.Join(sc.state(), name)); err == nil {
 			all["the content of "+name] = strings.TrimSpace(string(data))
@@ -50,7 +51,8 @@ func (sc *script) secrets() map[string]string {
 	var account struct {
 		Token string `json:"access_token"`
 	}
-	if data, err := os.ReadFile(filepath.Join(sc.state(), "account.json")); err == nil && json.Unmarshal(data, &account) == nil {
+	if data, err := os.ReadFile(filepath.Join(sc.state(), "account.json")); err == nil &&
+		json.Unmarshal(data, &account) == nil {
 		all["the stored access token"] = account.Token
 	}
 	return all
@@ -98,7 +100,8 @@ func spokenIn(log string, texts []string) (found []string) {
 			}
 			quoted, _ := json.Marshal(line) // cannot fail for a string
 			escaped := strings.Trim(string(quoted), `"`)
-			if what := fmt.Sprintf("what was said: %q", line); (strings.Contains(log, line) || strings.Contains(log, escaped)) && !slices.Contains(found, what) {
+			if what := fmt.Sprintf("what was said: %q", line); (strings.Contains(log, line) || strings.Contains(log, escaped)) &&
+				!slices.Contains(found, what) {
 				found = append(found, what)
 			}
 		}

@@ -60,7 +60,8 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		}
 	}
 	m.home, m.near, m.enter = filepath.Join(m.dir, "home"), "127.0.0.1", []string{"podman", "exec", m.name}
-	m.containers = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"), Log: filepath.Join(sc.dir, "machine-podman.log"), Runtime: sc.suite.runtimePath()}
+	m.containers = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"),
+		Log: filepath.Join(sc.dir, "machine-podman.log"), Runtime: sc.suite.runtimePath()}
 	if err := m.containers.Start(ctx); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,8 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		return nil, err
 	}
 	argv := []string{"run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
-		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume=" + m.dir + ":" + m.dir, "--volume=" + release + ":/opt/matrix-tui:ro", "--volume=" + host.DendriteFolder() + ":/opt/dendrite:ro"}
+		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume=" + m.dir + ":" + m.dir,
+		"--volume=" + release + ":/opt/matrix-tui:ro", "--volume=" + host.DendriteFolder() + ":/opt/dendrite:ro"}
 	if sc.suite.runtime == sandbox.GVisor {
 		runsc, err := exec.LookPath("runsc")
 		if err != nil {
@@ -76,7 +78,8 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		}
 		argv = append(argv, "--volume="+runsc+":/usr/local/bin/runsc:ro")
 	}
-	argv = append(argv, machineImage, "/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd passes credentials by mounts; a container makes mounts private
+	argv = append(argv, machineImage, "/bin/sh", "-c",
+		"mount --make-rshared / && exec /sbin/init") // systemd passes credentials by mounts; a container makes mounts private
 	if _, err = host.MustPodman(ctx, argv...); err != nil {
 		return nil, err
 	}
@@ -151,7 +154,8 @@ func (sc *script) answers() []byte {
 		own["SANDBOX_IMAGE"] = sc.suite.image
 	}
 	if sc.machine.containers != nil {
-		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.containers.URI(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
+		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.containers.URI(),
+			"SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		fmt.Fprintf(&text, "%s=%s\n", name, own[name])
@@ -164,7 +168,8 @@ func (m *machine) keepLog(ctx context.Context, log string) {
 	if m == nil {
 		return
 	}
-	if out, _, code, err := m.run(ctx, nil, "journalctl", "--unit=matrix-tui", "--output=cat", "--no-pager"); err == nil && code == 0 {
+	if out, _, code, err := m.run(ctx, nil, "journalctl", "--unit=matrix-tui", "--output=cat", "--no-pager"); err == nil &&
+		code == 0 {
 		_ = os.WriteFile(log, []byte(out), 0o600) // without it the script's report is shorter
 	}
 }

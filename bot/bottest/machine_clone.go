@@ -29,7 +29,8 @@ func (m *machine) clone(ctx context.Context, s *suite) (string, error) {
 	}}
 	go func() { _ = m.shop.Serve(listener) }() // until the machine's end closes it
 	dir := filepath.Join(m.dir, "clone")
-	err = git(ctx, m.dir, "-c", "http.proxy=", "clone", "--quiet", "--branch=base", fmt.Sprintf("http://%s/.git", listener.Addr()), dir)
+	err = git(ctx, m.dir, "-c", "http.proxy=", "clone", "--quiet", "--branch=base",
+		fmt.Sprintf("http://%s/.git", listener.Addr()), dir)
 	return dir, err
 }
 
@@ -40,7 +41,8 @@ func (m *machine) trust(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read this host's authorities: %w", err)
 	}
-	_, errs, code, err := m.run(ctx, authorities, "sh", "-c", "mkdir -p /usr/local/share/ca-certificates; cat >/usr/local/share/ca-certificates/host.crt")
+	_, errs, code, err := m.run(ctx, authorities, "sh", "-c",
+		"mkdir -p /usr/local/share/ca-certificates; cat >/usr/local/share/ca-certificates/host.crt")
 	if err != nil || code != 0 {
 		return fmt.Errorf("write authorities: exit %d %w %s", code, err, errs)
 	}

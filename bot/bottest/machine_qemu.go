@@ -20,7 +20,8 @@ func (m *machine) boot(ctx context.Context, s *suite, release string, debian []s
 	}
 	m.home, m.near = "/home/matrix-tui", "10.0.2.2"
 	key := filepath.Join(m.dir, "key")
-	m.enter = []string{"ssh", "-i", key, "-p", strconv.Itoa(port), "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+	m.enter = []string{"ssh", "-i", key, "-p", strconv.Itoa(port), "-o", "StrictHostKeyChecking=no", "-o",
+		"UserKnownHostsFile=/dev/null",
 		"-o", "LogLevel=ERROR", "-o", "ConnectTimeout=20", "-o", "BatchMode=yes", "root@127.0.0.1"}
 	m.argv = []string{filepath.Join(s.repo, "deploy", "vps"), "run", m.dir, strconv.Itoa(port)}
 	disk, err := host.Launch(m.dir, filepath.Join(m.dir, "disk.Log"), append(host.LocalPodman(), "SANDBOX_IMAGE="+s.image),

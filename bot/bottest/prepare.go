@@ -24,7 +24,8 @@ const (
 	eachMark = "# for each "
 	// doubleName is the suffix of that second run's name.
 	doubleName = "-in-encrypted-rooms"
-	// synapseMark, on a line of its own, makes a script of Dendrite's run on Synapse, too; synapseName is that run's suffix.
+	// synapseMark, on a line of its own, makes a script of Dendrite's run on Synapse, too; synapseName is that run's
+	// suffix.
 	synapseMark = "# also on Synapse"
 	synapseName = "-on-synapse"
 	// onlyMark begins a line that says why a script runs on Synapse only.
@@ -40,8 +41,8 @@ func allCold() bool { return os.Getenv("MATRIX_TUI_COLD") != "" }
 func allEncrypted() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
 
 // prepare copies the scripts of dir to a folder with their verbs renamed, those with a double twice, and returns the
-// copies, those that probably take longest first. They are for the given homeserver; noSynapse says why those for Synapse
-// are skipped, if they are.
+// copies, those that probably take longest first. They are for the given homeserver; noSynapse says why those for
+// Synapse are skipped, if they are.
 func prepare(dir, to, software, noSynapse string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
@@ -134,8 +135,8 @@ func costOf(archive string) (c cost) {
 // marked reports whether the script part of a txtar archive has the mark.
 func marked(archive, mark string) bool { return slices.Contains(scriptLines(archive), mark+"\n") }
 
-// skip turns the line that begins with a mark, if there is one, into the end of the script. The reason is the rest of the
-// line, and what is given.
+// skip turns the line that begins with a mark, if there is one, into the end of the script. The reason is the rest of
+// the line, and what is given.
 func skip(archive, mark, reason string) string {
 	lines := scriptLines(archive)
 	files := archive[len(strings.Join(lines, "")):]

@@ -94,7 +94,8 @@ func (sc *script) unfinished(ctx context.Context) (string, error) {
 			args = append(args, event)
 		}
 		var known int
-		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM event WHERE room = ? AND event IN ("+marks+")", args...).Scan(&known); err != nil {
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM event WHERE room = ? AND event IN ("+marks+")",
+			args...).Scan(&known); err != nil {
 			return "", err
 		}
 		if known != len(events) {

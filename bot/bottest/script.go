@@ -131,7 +131,8 @@ func (s *suite) newScript(name string) (*script, error) {
 	sc.model = agenttest.New(rules, zerolog.Nop())
 	sc.model.RequireKey(sc.key)
 	sc.api = httptest.NewServer(sc.model)
-	sc.service = &host.PodmanService{Socket: filepath.Join(sc.dir, "podman.sock"), Log: filepath.Join(sc.dir, "podman.log"), Runtime: s.runtimePath()}
+	sc.service = &host.PodmanService{Socket: filepath.Join(sc.dir, "podman.sock"),
+		Log: filepath.Join(sc.dir, "podman.log"), Runtime: s.runtimePath()}
 	sc.bot = &bot{
 		log: filepath.Join(sc.dir, "bot.log"), localpart: "bot-" + sc.name,
 		password: "pw-" + random(), set: map[string]string{},
@@ -233,7 +234,8 @@ func (sc *script) report(ctx context.Context) {
 		sc.tb.Logf("---- room %s %s\n%s", name, r.id, strings.Join(lines, "\n"))
 	}
 	for _, r := range sc.model.Requests() {
-		sc.tb.Logf("---- model %s %s of %s rule %d status %d user=%q tool=%q", r.Time.Format("15:04:05.000"), r.Method, r.Model, r.Rule, r.Status, cut(r.User, 300), cut(r.Tool, 200))
+		sc.tb.Logf("---- model %s %s of %s rule %d status %d user=%q tool=%q", r.Time.Format("15:04:05.000"), r.Method,
+			r.Model, r.Rule, r.Status, cut(r.User, 300), cut(r.Tool, 200))
 	}
 	if len(sc.containers) > 0 {
 		argv := []string{"ps", "--all"}

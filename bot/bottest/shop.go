@@ -35,14 +35,20 @@ var changes = map[string]change{
 	// Its trial does not end.
 	"hangs": {"cmd/matrix-tui/serve/trial.go", "log, dir := cli.Logger(", "<-ctx.Done()\n\tlog, dir := cli.Logger("},
 	// Its journal loses its contents.
-	"migration": {"state/schema.go", "\tversion, err := j.version(ctx)\n", "\t_, _ = j.db.ExecContext(ctx, \"DROP TABLE event\")\n\tversion, err := j.version(ctx)\n"},
+	"migration": {"state/schema.go", "\tversion, err := j.version(ctx)\n",
+		"\t_, _ = j.db.ExecContext(ctx, \"DROP TABLE event\")\n\tversion, err := j.version(ctx)\n"},
 	// It passes its trial, and fails at its real start after changing the state.
-	"early": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := b.account.Login(ctx); err != nil {"},
+	"early": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {",
+		"\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := " +
+			"b.account.Login(ctx); err != nil {"},
 	// The same, but it hangs.
-	"stuck": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t<-ctx.Done()\n\tif err := b.account.Login(ctx); err != nil {"},
+	"stuck": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {",
+		"\t<-ctx.Done()\n\tif err := b.account.Login(ctx); err != nil {"},
 	// Its image has a new file, or fails its test.
-	"image":     {"deploy/image/Containerfile", "WORKDIR /workspace\n", "WORKDIR /workspace\nRUN echo new > /etc/recipe\n"},
-	"image-bad": {"deploy/image/Containerfile", "WORKDIR /workspace\n", "WORKDIR /workspace\nRUN rm /opt/gemini/bin/gemini\n"},
+	"image": {"deploy/image/Containerfile", "WORKDIR /workspace\n",
+		"WORKDIR /workspace\nRUN echo new > /etc/recipe\n"},
+	"image-bad": {"deploy/image/Containerfile", "WORKDIR /workspace\n",
+		"WORKDIR /workspace\nRUN rm /opt/gemini/bin/gemini\n"},
 }
 
 // open creates the remote on first use.
@@ -62,7 +68,8 @@ func (s *suite) openShop(ctx context.Context) error {
 		return err
 	}
 	// The releases contain the scripts' crash points.
-	if err := edit(remote, change{"deploy/lib.sh", "exclude_graphdriver_btrfs\"", "exclude_graphdriver_btrfs,crashtest\""}); err != nil {
+	if err := edit(remote, change{"deploy/lib.sh", "exclude_graphdriver_btrfs\"",
+		"exclude_graphdriver_btrfs,crashtest\""}); err != nil {
 		return err
 	}
 	if err := git(ctx, remote, "init", "--quiet", "--initial-branch=base"); err != nil {
@@ -97,10 +104,12 @@ func (s *suite) openShop(ctx context.Context) error {
 // at all.
 func (s *suite) tagAll(ctx context.Context, remote string) error {
 	for tag, key := range map[string]string{"v1.0.0": s.shopKey(), "v1.1.0": s.shopKey() + "-other"} {
-		if out, err := exec.CommandContext(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+			key).CombinedOutput(); err != nil {
 			return fmt.Errorf("create key: %w: %s", err, out)
 		}
-		err := git(ctx, remote, "-c", "user.name=maker", "-c", "user.email=maker@localhost", "-c", "gpg.format=ssh", "-c", "user.signingkey="+key,
+		err := git(ctx, remote, "-c", "user.name=maker", "-c", "user.email=maker@localhost", "-c", "gpg.format=ssh", "-c",
+			"user.signingkey="+key,
 			"tag", "--sign", "--message", tag, tag, "main")
 		if err != nil {
 			return err
@@ -172,7 +181,8 @@ func commitAll(ctx context.Context, dir, subject string) error {
 	if err := git(ctx, dir, "add", "--all"); err != nil {
 		return err
 	}
-	return git(ctx, dir, "-c", "user.name=maker", "-c", "user.email=maker@localhost", "-c", "commit.gpgsign=false", "commit", "--quiet", "--message", subject)
+	return git(ctx, dir, "-c", "user.name=maker", "-c", "user.email=maker@localhost", "-c", "commit.gpgsign=false",
+		"commit", "--quiet", "--message", subject)
 }
 
 // commitOf is the name of a branch's release.

@@ -25,7 +25,8 @@ const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btr
 
 // raceFlags build with the race detector, except for the part of SQLite that is translated from C: watching that takes
 // 43% of the bot's CPU time. deploy/test uses the same flags, so that packages are compiled once.
-var raceFlags = []string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc/...=-race=false", "-gcflags=modernc.org/memory=-race=false"}
+var raceFlags = []string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false",
+	"-gcflags=modernc.org/libc/...=-race=false", "-gcflags=modernc.org/memory=-race=false"}
 
 const defaultImage = "localhost/matrix-tui-sandbox:latest"
 

@@ -30,7 +30,8 @@ func (sc *script) asBot(ctx context.Context, method, path string, body any) erro
 	if data, err = json.Marshal(body); err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, account.Homeserver+"/_matrix/client/v3/"+path, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, method, account.Homeserver+"/_matrix/client/v3/"+path,
+		bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,8 @@ func doProfile(ctx context.Context, sc *script, _ bool, args []string) error {
 // doSetProfile gives the bot's account another name, and another picture if there is one.
 func doSetProfile(ctx context.Context, sc *script, _ bool, args []string) error {
 	of := "profile/" + url.PathEscape(sc.bot.id) + "/"
-	if err := sc.asBot(ctx, http.MethodPut, of+"displayname", map[string]string{"displayname": args[0]}); err != nil || len(args) == 1 {
+	if err := sc.asBot(ctx, http.MethodPut, of+"displayname", map[string]string{"displayname": args[0]}); err != nil ||
+		len(args) == 1 {
 		return err
 	}
 	return sc.asBot(ctx, http.MethodPut, of+"avatar_url", map[string]string{"avatar_url": args[1]})

@@ -29,8 +29,8 @@ func (sc *script) asked(m person.Msg) bool {
 	return m.Sender == sc.bot.id && m.Type == "m.room.message" && m.EditOf == "" && askingTxn.Match(m.Content)
 }
 
-// doQuestion expects a correct question: text, about a person's message, mentioning only that person, and in a room of two
-// nobody.
+// doQuestion expects a correct question: text, about a person's message, mentioning only that person, and in a room of
+// two nobody.
 func doQuestion(ctx context.Context, sc *script, neg bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {

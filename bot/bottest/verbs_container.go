@@ -79,8 +79,8 @@ func doPodmanService(ctx context.Context, sc *script, _ bool, args []string) err
 	return fmt.Errorf("usage: podman-service stop|start")
 }
 
-// gemini lists the processes of Gemini that do a task in a room's container, or are parked there, without their processor
-// time.
+// gemini lists the processes of Gemini that do a task in a room's container, or are parked there, without their
+// processor time.
 func (sc *script) gemini(ctx context.Context, place string, parked bool) (found string, err error) {
 	all, err := sc.geminiTimes(ctx, place, parked)
 	for line := range strings.Lines(all) {
@@ -175,7 +175,8 @@ func (b *Bot) Parked(ctx context.Context, n int, containers ...string) error {
 
 // ProcessorTime returns the processor time that containers have used so far, all of them together.
 func (b *Bot) ProcessorTime(ctx context.Context, containers ...string) (sum time.Duration, err error) {
-	out, err := host.MustPodman(ctx, append([]string{"stats", "--no-stream", "--format", "{{.CPUNano}}"}, containers...)...)
+	out, err := host.MustPodman(ctx, append([]string{"stats", "--no-stream", "--format", "{{.CPUNano}}"},
+		containers...)...)
 	if err != nil {
 		return 0, err
 	}

@@ -94,7 +94,8 @@ func holds(h *host.Homeserver, re *regexp.Regexp) (name string, err error) {
 	}
 	needed := words(tree)
 	may := func(data []byte) bool {
-		return needed == nil || slices.ContainsFunc(needed, func(word string) bool { return bytes.Contains(data, []byte(word)) })
+		return needed == nil || slices.ContainsFunc(needed,
+			func(word string) bool { return bytes.Contains(data, []byte(word)) })
 	}
 	err = filepath.WalkDir(h.Data(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

@@ -14,37 +14,45 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// elementVerbs are the second words of the verb element, after a person's name. Patterns match messages as Element shows
-// them: decrypted and with their edits.
+// elementVerbs are the second words of the verb element, after a person's name. Patterns match messages as Element
+// shows them: decrypted and with their edits.
 var elementVerbs = map[string]struct {
 	min, max int // number of words after it
 	do       func(sc *script, ctx context.Context, e *elementUser, args []string) error
 }{
-	"room":     {2, 9, (*script).elementRoom},     // ROOM USER…: a new encrypted room with these users; a running bot joins
-	"direct":   {3, 3, (*script).elementDirect},   // ROOM USER TEXT: a new direct chat with its first message, sent before the user can have joined
-	"invite":   {2, 2, (*script).elementInvite},   // ROOM USER: with the keys of what was said before
-	"say":      {2, 2, (*script).elementSay},      // ROOM TEXT: a user's ID in it is a pill
-	"reply":    {3, 3, (*script).elementReply},    // ROOM REGEXP TEXT: to the newest matching message of somebody else
-	"approve":  {2, 2, (*script).elementApprove},  // ROOM REGEXP: the words that the newest matching question asks for, as a reply
-	"thread":   {3, 3, (*script).elementThread},   // ROOM REGEXP TEXT: in the thread of the newest matching message, which may be its first one
-	"react":    {3, 3, (*script).elementReact},    // ROOM REGEXP KEY: to the newest matching message of somebody else
-	"edit":     {3, 3, (*script).elementEdit},     // ROOM REGEXP TEXT: of the newest matching message of this person
-	"redact":   {2, 2, (*script).elementRedact},   // ROOM REGEXP: the same
-	"typing":   {1, 1, (*script).elementTyping},   // ROOM: begin to type
-	"upload":   {2, 2, (*script).elementUpload},   // ROOM FILE
-	"expect":   {2, 2, (*script).elementExpect},   // ROOM REGEXP: an encrypted message of somebody else, each once
-	"clear":    {2, 2, (*script).elementClear},    // ROOM REGEXP: the same, but not encrypted
-	"threaded": {3, 3, (*script).elementThreaded}, // ROOM REGEXP ROOT: the newest matching message of somebody else is in the thread of ROOT, by its newest match
-	"preview":  {2, 2, (*script).elementPreview},  // ROOM REGEXP: what Element's list of rooms shows of the room, when all is quiet
-	"file":     {3, 3, (*script).elementFile},     // ROOM REGEXP CONTENT: the newest file with such a name, decrypted
-	"verify":   {0, 1, (*script).elementVerify},   // [ROOM]: as the verb verify
-	"sign":     {0, 1, (*script).elementSign},     // [NAME]: create the account's identity, or enter the recovery key that NAME, another session of it, has
-	"again":    {0, 0, (*script).elementAgain},    // log in again: the new session has the recovery key and nothing else
-	"trusts":   {1, 1, (*script).elementTrusts},   // signed|verified: nothing in the rooms has a warning, and this is what all devices of the bot are
+	// ROOM USER…: a new encrypted room with these users; a running bot joins
+	"room": {2, 9, (*script).elementRoom},
+	// ROOM USER TEXT: a new direct chat with its first message, sent before the user can have joined
+	"direct": {3, 3, (*script).elementDirect},
+	"invite": {2, 2, (*script).elementInvite}, // ROOM USER: with the keys of what was said before
+	"say":    {2, 2, (*script).elementSay},    // ROOM TEXT: a user's ID in it is a pill
+	"reply":  {3, 3, (*script).elementReply},  // ROOM REGEXP TEXT: to the newest matching message of somebody else
+	// ROOM REGEXP: the words that the newest matching question asks for, as a reply
+	"approve": {2, 2, (*script).elementApprove},
+	// ROOM REGEXP TEXT: in the thread of the newest matching message, which may be its first one
+	"thread": {3, 3, (*script).elementThread},
+	"react":  {3, 3, (*script).elementReact},  // ROOM REGEXP KEY: to the newest matching message of somebody else
+	"edit":   {3, 3, (*script).elementEdit},   // ROOM REGEXP TEXT: of the newest matching message of this person
+	"redact": {2, 2, (*script).elementRedact}, // ROOM REGEXP: the same
+	"typing": {1, 1, (*script).elementTyping}, // ROOM: begin to type
+	"upload": {2, 2, (*script).elementUpload}, // ROOM FILE
+	"expect": {2, 2, (*script).elementExpect}, // ROOM REGEXP: an encrypted message of somebody else, each once
+	"clear":  {2, 2, (*script).elementClear},  // ROOM REGEXP: the same, but not encrypted
+	// ROOM REGEXP ROOT: the newest matching message of somebody else is in the thread of ROOT, by its newest match
+	"threaded": {3, 3, (*script).elementThreaded},
+	// ROOM REGEXP: what Element's list of rooms shows of the room, when all is quiet
+	"preview": {2, 2, (*script).elementPreview},
+	"file":    {3, 3, (*script).elementFile},   // ROOM REGEXP CONTENT: the newest file with such a name, decrypted
+	"verify":  {0, 1, (*script).elementVerify}, // [ROOM]: as the verb verify
+	// [NAME]: create the account's identity, or enter the recovery key that NAME, another session of it, has
+	"sign":  {0, 1, (*script).elementSign},
+	"again": {0, 0, (*script).elementAgain}, // log in again: the new session has the recovery key and nothing else
+	// signed|verified: nothing in the rooms has a warning, and this is what all devices of the bot are
+	"trusts": {1, 1, (*script).elementTrusts},
 }
 
-// elementUser is a person with a client on Element's engine. Another session of the account, without keys, reads what is
-// not encrypted, for other verbs.
+// elementUser is a person with a client on Element's engine. Another session of the account, without keys, reads what
+// is not encrypted, for other verbs.
 type elementUser struct {
 	*element.Client
 	name     string
@@ -100,7 +108,8 @@ func (sc *script) elementLogIn(ctx context.Context, name, account string, unsign
 		return err
 	}
 	sc.elements[name] = &elementUser{Client: client, name: name, expected: map[string]bool{}}
-	return client.Do(ctx, "login", map[string]any{"homeserver": sc.home.URL(), "user": sc.people[name].ID(), "password": "password-" + account, "unsigned": unsigned}, nil)
+	return client.Do(ctx, "login", map[string]any{"homeserver": sc.home.URL(), "user": sc.people[name].ID(),
+		"password": "password-" + account, "unsigned": unsigned}, nil)
 }
 
 func (sc *script) elementRoom(ctx context.Context, e *elementUser, args []string) error {

@@ -13,7 +13,8 @@ import (
 	"matrix-tui/bot/bottest/element"
 )
 
-// elementTell makes the client send something with a verb that returns the event. The bot must finish it if it is noted.
+// elementTell makes the client send something with a verb that returns the event. The bot must finish it if it is
+// noted.
 func (sc *script) elementTell(ctx context.Context, e *elementUser, noted bool, verb string, args map[string]any) error {
 	var event string
 	if err := e.Do(ctx, verb, args, &event); err != nil {
@@ -34,7 +35,8 @@ const (
 )
 
 // elementPick finds the newest message that matches, and waits for one.
-func (sc *script) elementPick(ctx context.Context, e *elementUser, place, pattern string, whose int) (room string, ev element.Event, c content, err error) {
+func (sc *script) elementPick(ctx context.Context, e *elementUser, place, pattern string,
+	whose int) (room string, ev element.Event, c content, err error) {
 	r, err := sc.room(place)
 	if err != nil {
 		return "", ev, c, err
@@ -121,9 +123,10 @@ func (sc *script) elementReact(ctx context.Context, e *elementUser, args []strin
 	if err != nil {
 		return err
 	}
-	return sc.elementTell(ctx, e, false, "send", map[string]any{"room": room, "type": "m.reaction", "content": map[string]any{
-		"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": ev.ID, "key": args[2]},
-	}})
+	return sc.elementTell(ctx, e, false, "send", map[string]any{"room": room, "type": "m.reaction",
+		"content": map[string]any{
+			"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": ev.ID, "key": args[2]},
+		}})
 }
 
 func (sc *script) elementTyping(ctx context.Context, e *elementUser, args []string) error {
@@ -145,7 +148,8 @@ func (sc *script) elementUpload(ctx context.Context, e *elementUser, args []stri
 	}
 	kind, _, _ := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(args[1])))
 	var file map[string]any
-	if err := e.Do(ctx, "upload", map[string]any{"name": args[1], "type": kind, "data": base64.StdEncoding.EncodeToString(data)}, &file); err != nil {
+	if err := e.Do(ctx, "upload", map[string]any{"name": args[1], "type": kind,
+		"data": base64.StdEncoding.EncodeToString(data)}, &file); err != nil {
 		return err
 	}
 	return sc.elementTell(ctx, e, true, "send", map[string]any{"room": r.id, "type": "m.room.message", "content": file})

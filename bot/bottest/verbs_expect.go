@@ -16,7 +16,8 @@ func heard(p *person.Person, m person.Msg) bool {
 }
 
 // take waits for a matching message that no expect of this person has matched before.
-func (sc *script) take(ctx context.Context, p *person.Person, room, pattern string, fits func(person.Msg) bool) (person.Msg, error) {
+func (sc *script) take(ctx context.Context, p *person.Person, room, pattern string,
+	fits func(person.Msg) bool) (person.Msg, error) {
 	re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line about itself
 	if err != nil {
 		return person.Msg{}, err
@@ -78,7 +79,8 @@ func doExpectOrder(ctx context.Context, sc *script, _ bool, args []string) error
 				passed = true
 				return false
 			}
-			return passed && sc.result(m) && slices.ContainsFunc(res, func(re *regexp.Regexp) bool { return re.MatchString(m.Body) })
+			return passed && sc.result(m) && slices.ContainsFunc(res,
+				func(re *regexp.Regexp) bool { return re.MatchString(m.Body) })
 		})
 		if err != nil {
 			return fmt.Errorf("nothing fits %q after the %d before it: %w", args[2+next], next, err)

@@ -33,7 +33,8 @@ func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 	for _, container := range containers {
 		// podman start --all --filter restart-policy=always, for this script's containers; one that cannot start (its
 		// mount is gone) is left to the bot, as on a real host
-		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+container+"$"); err != nil {
+		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter",
+			"name=^"+container+"$"); err != nil {
 			return err
 		} else if code != 0 {
 			sc.ts.Logf("podman-restart: %s", strings.TrimSpace(stderr))
@@ -47,7 +48,8 @@ func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 
 // powerOff kills a container and removes what it has bind-mounted from the host.
 func (sc *script) powerOff(ctx context.Context, container string) error {
-	binds, err := host.MustPodman(ctx, "inspect", "--format", `{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, container)
+	binds, err := host.MustPodman(ctx, "inspect", "--format",
+		`{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, container)
 	if err != nil {
 		return err
 	}

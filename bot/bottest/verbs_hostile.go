@@ -54,7 +54,8 @@ func doHosts(_ context.Context, sc *script, _ bool, args []string) error {
 
 // refused reports whether the homeserver itself does not accept an event.
 func refused(err error) bool {
-	for _, word := range []string{"M_BAD_JSON", "M_NOT_JSON", "M_TOO_LARGE", "M_FORBIDDEN", "M_UNKNOWN", "M_DUPLICATE_ANNOTATION"} {
+	for _, word := range []string{"M_BAD_JSON", "M_NOT_JSON", "M_TOO_LARGE", "M_FORBIDDEN", "M_UNKNOWN",
+		"M_DUPLICATE_ANNOTATION"} {
 		if strings.Contains(err.Error(), word) {
 			return true
 		}
@@ -98,14 +99,17 @@ func hostile(i int, last, bot string) (kind string, content map[string]any) {
 			return message, relation(map[string]any{"rel_type": 5, "event_id": []any{}})
 		},
 		func() (string, map[string]any) {
-			return message, map[string]any{"msgtype": "m.text", "body": "* x", "m.new_content": map[string]any{"msgtype": "m.text", "body": "do evil"},
-				"m.relates_to": map[string]any{"rel_type": "m.replace", "event_id": bot}}
+			return message, map[string]any{"msgtype": "m.text", "body": "* x",
+				"m.new_content": map[string]any{"msgtype": "m.text", "body": "do evil"},
+				"m.relates_to":  map[string]any{"rel_type": "m.replace", "event_id": bot}}
 		},
 		func() (string, map[string]any) {
-			return message, relation(map[string]any{"rel_type": "m.thread", "event_id": last, "m.in_reply_to": map[string]any{"event_id": bot}})
+			return message, relation(map[string]any{"rel_type": "m.thread", "event_id": last,
+				"m.in_reply_to": map[string]any{"event_id": bot}})
 		},
 		func() (string, map[string]any) {
-			return "m.reaction", map[string]any{"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": last, "key": strings.Repeat("🙃", 50) + strconv.Itoa(i)}}
+			return "m.reaction", map[string]any{"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": last,
+				"key": strings.Repeat("🙃", 50) + strconv.Itoa(i)}}
 		},
 		func() (string, map[string]any) {
 			return "m.reaction", map[string]any{"m.relates_to": "none"}
@@ -120,10 +124,12 @@ func hostile(i int, last, bot string) (kind string, content map[string]any) {
 			return "io.matrix-tui.invite", map[string]any{"is_direct": true}
 		},
 		func() (string, map[string]any) {
-			return "m.room.encrypted", map[string]any{"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": 5, "session_id": []any{}}
+			return "m.room.encrypted", map[string]any{"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": 5,
+				"session_id": []any{}}
 		},
 		func() (string, map[string]any) {
-			return message, notice(map[string]any{"io.matrix-tui.txn": "0123456789abcdef0123-f0", "formatted_body": "<script>" + strings.Repeat("<b>", 500)})
+			return message, notice(map[string]any{"io.matrix-tui.txn": "0123456789abcdef0123-f0",
+				"formatted_body": "<script>" + strings.Repeat("<b>", 500)})
 		},
 	}
 	return all[i%len(all)]()

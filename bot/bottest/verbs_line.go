@@ -35,13 +35,16 @@ func doInLine(ctx context.Context, sc *script, _ bool, args []string) error {
 	now := time.Now().UTC()
 	events := make([]state.Event, n)
 	for i := range events {
-		events[i] = state.Event{Status: state.Pending, Event: event.Event{Room: room, ID: fmt.Sprint("$in-line-", i+1), Sender: p.ID(), Type: event.TypeMessage, Time: now}}
+		events[i] = state.Event{Status: state.Pending, Event: event.Event{Room: room, ID: fmt.Sprint("$in-line-", i+1),
+			Sender: p.ID(), Type: event.TypeMessage, Time: now}}
 	}
 	_, err = journal.Events.Commit(ctx, "", events)
 	for i := 0; err == nil && i < n; i++ {
 		err = journal.Tasks.Enqueue(ctx, state.Task{
-			Key: fmt.Sprintf("%020x", i+1), Room: room, Event: events[i].ID, Home: room, Source: state.FromRoom, Requester: p.ID(), Time: now,
-			Execution: fmt.Sprintf("00000000-0000-4000-8000-%012x", i+1), Text: fmt.Sprint(args[3], " ", i+1), Created: now, Updated: now,
+			Key: fmt.Sprintf("%020x", i+1), Room: room, Event: events[i].ID, Home: room, Source: state.FromRoom,
+			Requester: p.ID(), Time: now,
+			Execution: fmt.Sprintf("00000000-0000-4000-8000-%012x", i+1), Text: fmt.Sprint(args[3], " ", i+1), Created: now,
+			Updated: now,
 		})
 	}
 	return errors.Join(err, journal.Close())

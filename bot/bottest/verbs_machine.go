@@ -49,10 +49,12 @@ func doInstall(ctx context.Context, sc *script, neg bool, args []string) error {
 			return err
 		}
 	}
-	if _, errs, code, err := sc.machine.run(ctx, sc.answers(), "sh", "-c", "umask 077; cat >/root/answers"); err != nil || code != 0 {
+	if _, errs, code, err := sc.machine.run(ctx, sc.answers(), "sh", "-c", "umask 077; cat >/root/answers"); err != nil ||
+		code != 0 {
 		return fmt.Errorf("write answers: %w %s", err, errs)
 	}
-	return doOnMachine(ctx, sc, neg, append([]string{"/opt/matrix-tui/deploy/install", "--answers", "/root/answers"}, options...))
+	return doOnMachine(ctx, sc, neg, append([]string{"/opt/matrix-tui/deploy/install", "--answers", "/root/answers"},
+		options...))
 }
 
 func doOnMachine(ctx context.Context, sc *script, neg bool, args []string) error {

@@ -47,7 +47,8 @@ func doOldJournal(ctx context.Context, sc *script, _ bool, args []string) error 
 		if err != nil {
 			continue
 		}
-		names = append(names, `"`+m[1]+`"`, `"`+said.Event+`"`, `'`+m[1]+`'`, `'`+said.Event+`'`, key(oldRoom, m[1]), key(room, said.Event))
+		names = append(names, `"`+m[1]+`"`, `"`+said.Event+`"`, `'`+m[1]+`'`, `'`+said.Event+`'`, key(oldRoom, m[1]),
+			key(room, said.Event))
 		if m[1] == "$context" {
 			names = append(names, `"$root"`, `"`+said.Event+`"`, `'$root'`, `'`+said.Event+`'`)
 		}

@@ -110,7 +110,8 @@ func doSign(ctx context.Context, sc *script, _ bool, args []string) error {
 // logIn opens a session of an account, which is created if it does not exist.
 func (sc *script) logIn(ctx context.Context, name, account string, keys person.Keys) error {
 	p, err := person.Enter(ctx, person.Config{
-		Homeserver: sc.home.URL(), Name: account + "-" + sc.name, Password: "password-" + account, Log: zerolog.Nop(), Keys: keys,
+		Homeserver: sc.home.URL(), Name: account + "-" + sc.name, Password: "password-" + account, Log: zerolog.Nop(),
+		Keys: keys,
 	})
 	if err != nil {
 		return err

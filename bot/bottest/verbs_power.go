@@ -59,7 +59,8 @@ func (sc *script) refusals(ctx context.Context, room string) ([]string, error) {
 		return nil, err
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(ctx, `SELECT CASE relation WHEN 'reaction' THEN 'm.reaction' WHEN 'redaction' THEN 'm.room.redaction' ELSE 'm.room.message' END
+	rows, err := db.QueryContext(ctx,
+		`SELECT CASE relation WHEN 'reaction' THEN 'm.reaction' WHEN 'redaction' THEN 'm.room.redaction' ELSE 'm.room.message' END
 		|| ' ' || replace(body, char(10), ' ') || ' ' || error FROM message WHERE room = ? AND status = 2`, room)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,8 @@ import (
 )
 
 // tell sends one message and records it as something the bot must finish, if the bot is in the room.
-func (sc *script) tell(ctx context.Context, name, place string, send func(p *person.Person, room string) (string, error)) error {
+func (sc *script) tell(ctx context.Context, name, place string,
+	send func(p *person.Person, room string) (string, error)) error {
 	p, room, err := sc.who(name, place)
 	if err != nil {
 		return err
@@ -30,7 +31,8 @@ func (sc *script) tell(ctx context.Context, name, place string, send func(p *per
 }
 
 // hint is tell for events other than messages: nothing waits for them.
-func (sc *script) hint(name, place, pattern string, mine bool, send func(p *person.Person, room, target string) (string, error)) error {
+func (sc *script) hint(name, place, pattern string, mine bool,
+	send func(p *person.Person, room, target string) (string, error)) error {
 	p, room, err := sc.who(name, place)
 	if err != nil {
 		return err
@@ -69,7 +71,8 @@ func doSayUnheard(ctx context.Context, sc *script, _ bool, args []string) error 
 func doSayClear(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err == nil {
-		_, err = p.SendClear(ctx, room, "m.room.message", map[string]any{"msgtype": "m.text", "body": args[2], "m.mentions": person.Mentions(args[2])})
+		_, err = p.SendClear(ctx, room, "m.room.message", map[string]any{"msgtype": "m.text", "body": args[2],
+			"m.mentions": person.Mentions(args[2])})
 	}
 	return err
 }
@@ -154,7 +157,8 @@ func (sc *script) newest(args []string) (p *person.Person, room string, m person
 }
 
 // about sends something that relates to an earlier message.
-func (sc *script) about(ctx context.Context, args []string, mine bool, send func(p *person.Person, room, target string) (string, error)) error {
+func (sc *script) about(ctx context.Context, args []string, mine bool,
+	send func(p *person.Person, room, target string) (string, error)) error {
 	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
 		var m person.Msg
 		var none error

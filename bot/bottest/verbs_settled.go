@@ -41,8 +41,9 @@ func (sc *script) settledIn(ctx context.Context, args []string) ([]person.Msg, e
 	return sc.settled(ctx, p, room)
 }
 
-// settled is the whole room as the homeserver has it, once all is quiet. A homeserver accepts an event before it shows it
-// to others, so that the bot's last one is waited for, unless the homeserver was restored from a backup that lacks it.
+// settled is the whole room as the homeserver has it, once all is quiet. A homeserver accepts an event before it shows
+// it to others, so that the bot's last one is waited for, unless the homeserver was restored from a backup that lacks
+// it.
 func (sc *script) settled(ctx context.Context, p *person.Person, room string) (msgs []person.Msg, err error) {
 	if err := sc.quiet(ctx); err != nil {
 		return nil, err

@@ -81,8 +81,9 @@ func (sc *script) addRooms(v any) error {
 	})
 }
 
-// stateValue returns a value of state.json or of the journal's rooms by a path such as .history[den][0].content; a room's name in brackets stands
-// for its ID. A string is returned as it is, anything else as JSON; a missing value is "".
+// stateValue returns a value of state.json or of the journal's rooms by a path such as .history[den][0].content; a
+// room's name in brackets stands for its ID. A string is returned as it is, anything else as JSON; a missing value is
+// "".
 func (sc *script) stateValue(path string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(sc.state(), "state.json"))
 	if err != nil {

@@ -58,7 +58,8 @@ func (sc *script) useReleases(ctx context.Context, branches []string) error {
 	if err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, program, "release", "use", "-into", sc.base(), commit).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, program, "release", "use", "-into", sc.base(),
+		commit).CombinedOutput(); err != nil {
 		return fmt.Errorf("use release: %w: %s", err, out)
 	}
 	if err := sc.nameImage(ctx); err != nil {
@@ -103,7 +104,8 @@ func doShelf(_ context.Context, sc *script, _ bool, args []string) error {
 			return err
 		}
 		// It packs itself: the race detector makes compression ten times slower.
-		cmd := exec.CommandContext(ctx, filepath.Join(dir, "matrix-tui"), "release", "archive", "-from", filepath.Dir(filepath.Dir(dir)), "-into", shelf, filepath.Base(dir))
+		cmd := exec.CommandContext(ctx, filepath.Join(dir, "matrix-tui"), "release", "archive", "-from",
+			filepath.Dir(filepath.Dir(dir)), "-into", shelf, filepath.Base(dir))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("pack release of %s: %w: %s", branch, err, out)
 		}
@@ -145,7 +147,8 @@ func (sc *script) removeImages(ctx context.Context) error {
 	sc.suite.shop.names.Lock()
 	defer sc.suite.shop.names.Unlock()
 	// podman cannot list an image that another script removes meanwhile, so list only these
-	out, err := host.MustPodman(ctx, "images", "--filter", "reference="+sc.ownImage()+":*", "--format", "{{.Repository}}:{{.Tag}}")
+	out, err := host.MustPodman(ctx, "images", "--filter", "reference="+sc.ownImage()+":*", "--format",
+		"{{.Repository}}:{{.Tag}}")
 	if err != nil {
 		return err
 	}

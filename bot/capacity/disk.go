@@ -25,7 +25,8 @@ func (s Space) Low(reserve uint64) bool {
 	return reserve > 0 && (s.Bytes < reserve || s.Files < s.LeastFiles)
 }
 
-// FreeSpace returns what is left on the disk of a path. If the path is not accessible, it uses the nearest parent that is.
+// FreeSpace returns what is left on the disk of a path. If the path is not accessible, it uses the nearest parent that
+// is.
 func FreeSpace(path string) (Space, error) {
 	var fs unix.Statfs_t
 	var st unix.Stat_t

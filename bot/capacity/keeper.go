@@ -1,6 +1,6 @@
 // Package capacity keeps the host usable for all rooms: it stops containers that nobody uses, limits how many run at
-// once, and says when the disk is too full for another task. It never starts or removes a container, and never stops one
-// in which a task runs.
+// once, and says when the disk is too full for another task. It never starts or removes a container, and never stops
+// one in which a task runs.
 package capacity
 
 import (
@@ -156,8 +156,8 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 	return all, nil
 }
 
-// Recent returns those of the rooms whose containers should run after a start of the bot: the ones with unfinished work,
-// and the ones with a task within the idle time; the latest first, and not more than may run.
+// Recent returns those of the rooms whose containers should run after a start of the bot: the ones with unfinished
+// work, and the ones with a task within the idle time; the latest first, and not more than may run.
 func (k *Keeper) Recent(ctx context.Context, rooms []string) ([]string, error) {
 	open, err := k.Journal.Events.BusyRooms(ctx)
 	if err != nil {

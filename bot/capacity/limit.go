@@ -93,8 +93,8 @@ func Default(rootless bool) int {
 	return defaultFor(memory, Keyrings())
 }
 
-// Keyrings returns how many kernel keyrings one user of this host may have, 0 if that is unknown. Each running container
-// of a rootless user needs one.
+// Keyrings returns how many kernel keyrings one user of this host may have, 0 if that is unknown. Each running
+// container of a rootless user needs one.
 func Keyrings() int {
 	data, err := os.ReadFile("/proc/sys/kernel/keys/maxkeys")
 	if err != nil {

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// Slots limits how many tasks run at once, over all rooms. Of the tasks that wait for a slot, those go first whose agent
-// is there already: they start in a twentieth of the time. No task waits forever because of them, because no agent is
-// started in advance while a task waits for its own. Otherwise the first come first. Slots is safe for concurrent use.
+// Slots limits how many tasks run at once, over all rooms. Of the tasks that wait for a slot, those go first whose
+// agent is there already: they start in a twentieth of the time. No task waits forever because of them, because no
+// agent is started in advance while a task waits for its own. Otherwise the first come first. Slots is safe for
+// concurrent use.
 type Slots struct {
 	mu      sync.Mutex
 	free    int

@@ -16,9 +16,9 @@ import (
 // lookEvery is how often the disk is looked at while tasks wait for space.
 const lookEvery = 5 * time.Second
 
-// Low reports whether a disk has less than the reserve free, or cannot take many more files, so that no task may start: the
-// disk of the state folder, which has the journal, or the one with podman's storage. A disk that cannot be looked at does
-// not count.
+// Low reports whether a disk has less than the reserve free, or cannot take many more files, so that no task may start:
+// the disk of the state folder, which has the journal, or the one with podman's storage. A disk that cannot be looked
+// at does not count.
 func (k *Keeper) Low(ctx context.Context) bool {
 	if k.Reserve <= 0 {
 		return false
@@ -70,7 +70,8 @@ func sayLargest(store *state.Store, used map[string]int64) string {
 			size[room] += used[origin]
 		}
 	}
-	rooms := slices.SortedFunc(maps.Keys(size), func(a, b string) int { return cmp.Or(cmp.Compare(size[b], size[a]), cmp.Compare(a, b)) })
+	rooms := slices.SortedFunc(maps.Keys(size),
+		func(a, b string) int { return cmp.Or(cmp.Compare(size[b], size[a]), cmp.Compare(a, b)) })
 	var parts []string
 	for _, room := range rooms[:min(len(rooms), mostRooms)] {
 		if size[room] > 0 {

@@ -1,5 +1,5 @@
-// Package clock is the time on which the bot acts. It reads no homeserver's clock: whoever asks it for the time says what
-// the clocks show.
+// Package clock is the time on which the bot acts. It reads no homeserver's clock: whoever asks it for the time says
+// what the clocks show.
 package clock
 
 import (
@@ -92,15 +92,18 @@ func (c *Clock) Resume(ctx context.Context, journal *state.Journal) error {
 }
 
 // Watch stores the time that the clocks show regularly, and tells the owners about a jump, until ctx ends.
-func (c *Clock) Watch(ctx context.Context, journal *state.Journal, shown func() time.Time, tell func(string), log zerolog.Logger) {
+func (c *Clock) Watch(ctx context.Context, journal *state.Journal,
+	shown func() time.Time, tell func(string), log zerolog.Logger) {
 	for ctx.Err() == nil {
 		shown := shown().UTC()
 		now, news := c.Look(shown)
 		if news {
 			before := now.Time.UTC()
 			log.Warn().Time("from", before).Time("to", shown).Msg("the clock has jumped ahead")
-			tell(fmt.Sprintf("⏰ This host's clock has jumped from %s to %s (UTC). If that is wrong, please correct it. If the host was off meanwhile, there is nothing to do. "+
-				"I still keep old records and wait for answers to questions: the jump counts bit by bit, while this host is running.", before.Format(time.DateTime), shown.Format(time.DateTime)))
+			tell(fmt.Sprintf("⏰ This host's clock has jumped from %s to %s (UTC). If that is wrong, please correct it. If the "+
+				"host was off meanwhile, there is nothing to do. "+
+				"I still keep old records and wait for answers to questions: the jump counts bit by bit, while this host is "+
+				"running.", before.Format(time.DateTime), shown.Format(time.DateTime)))
 		}
 		if err := journal.KeepClock(ctx, now); err != nil && ctx.Err() == nil {
 			log.Warn().Err(err).Msg("cannot store the time")

@@ -39,8 +39,8 @@ type Call struct {
 	text        string      // what follows the command
 }
 
-// Room is what commands set off in package decide, which knows the commands: a call in both directions would be a cycle.
-// Both methods finish the message.
+// Room is what commands set off in package decide, which knows the commands: a call in both directions would be a
+// cycle. Both methods finish the message.
 type Room interface {
 	Answer(ctx context.Context, row state.Event, text string) error // answers a question
 	Compact(ctx context.Context, row state.Event) error             // asks for a summary of the session
@@ -52,8 +52,8 @@ type Bot interface {
 	SelfUpdate(ctx context.Context, o update.Order, say func(string)) error
 }
 
-// Do carries out the command of a message and finishes the message. It explains the syntax, or says that the sender may not
-// use it, or not in this room.
+// Do carries out the command of a message and finishes the message. It explains the syntax, or says that the sender may
+// not use it, or not in this room.
 func Do(ctx context.Context, c *Call) error {
 	said, err := c.do(ctx)
 	if err != nil || said == "" {

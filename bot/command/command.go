@@ -1,5 +1,5 @@
-// Package command has the commands: what a message must look like to be one, who may use it, its help, and what it does.
-// It never decides whether a message is for the bot.
+// Package command has the commands: what a message must look like to be one, who may use it, its help, and what it
+// does. It never decides whether a message is for the bot.
 package command
 
 import (
@@ -30,7 +30,8 @@ func table() []Command {
 		{Name: "help", run: help, Text: "[all|owner]", Does: "lists my commands: the most useful, all, or those for owners"},
 		{Name: "task", Text: "TEXT", Does: "starts a task, even while I wait for an answer"},
 		{Name: "answer", run: answer, Text: "TEXT", Does: "answers my open question"},
-		{Name: "steer", run: steer, Text: "TEXT", Does: "interrupts the running task and continues it with your instructions"},
+		{Name: "steer", run: steer, Text: "TEXT",
+			Does: "interrupts the running task and continues it with your instructions"},
 		{Name: "stop", run: stopTask, Text: "[all]", Brief: "cancels what I am doing",
 			Does: "cancels the running task, or the one waiting for an answer. With `all`, it also empties the queue and ends " +
 				"what earlier tasks left running, such as servers"},
@@ -38,11 +39,14 @@ func table() []Command {
 			Does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model"},
 		{Name: "model", run: model, Text: "[auto|pro|flash|NAME]", Brief: "shows which model I use",
 			Does: "shows the model, why it was chosen and which others there are; owners set the room's"},
-		{Name: "usage", run: usage, Does: "shows what this room has used of the model: tokens, runs, sessions and compactions, today and in total"},
+		{Name: "usage", run: usage, Does: "shows what this room has used of the model: tokens, runs, sessions and " +
+			"compactions, today and in total"},
 		{Name: "memory", run: memory, Text: "[search|add|forget …]", Brief: "shows what I remember",
 			Does: "shows what I remember in this room, finds, adds or forgets something"},
-		{Name: "compact", run: compact, Text: "[WHAT TO KEEP]", Does: "starts a new session from a summary of this one and the last messages"},
-		{Name: "new", run: newSession, Brief: "starts a new session", Does: "starts a new session: the agent keeps only this room's conversation"},
+		{Name: "compact", run: compact, Text: "[WHAT TO KEEP]",
+			Does: "starts a new session from a summary of this one and the last messages"},
+		{Name: "new", run: newSession, Brief: "starts a new session",
+			Does: "starts a new session: the agent keeps only this room's conversation"},
 		{Name: "reset", run: reset, Text: "[sandbox]", Owners: true,
 			Does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and " +
 				"transcript are kept. With `sandbox`, it replaces the container instead"},
@@ -53,7 +57,8 @@ func table() []Command {
 			Does: "updates me to the newest release, or to the tag, branch or commit REF (`REF back` if it is older)"},
 		{Name: "rooms", run: rooms, Text: "[all]", Owners: true, Direct: true,
 			Does: "lists my rooms. With `all`, it shows their IDs and containers, too"},
-		{Name: "alerts", run: alerts, Text: "here|off", Owners: true, Does: "sends alerts about the host to this room, or turns them off"},
+		{Name: "alerts", run: alerts, Text: "here|off", Owners: true,
+			Does: "sends alerts about the host to this room, or turns them off"},
 	}
 }
 

@@ -34,7 +34,8 @@ func (c *Call) modelLine() string {
 	return fmt.Sprintf("The model is `%s` (%s, in %s).", choice.Name, choice.Why, from)
 }
 
-const modelUsage = "Owners set this room's model with `!model auto`, `!model pro`, `!model flash` or `!model NAME`; `!model default` follows the other rooms."
+const modelUsage = "Owners set this room's model with `!model auto`, `!model pro`, `!model flash` or `!model NAME`; " +
+	"`!model default` follows the other rooms."
 
 // model runs !model: it shows the choice of models, or sets the room's.
 func model(ctx context.Context, c *Call) (string, error) {

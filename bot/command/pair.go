@@ -22,11 +22,13 @@ func pair(ctx context.Context, c *Call) (string, error) {
 	if err := c.Env.Policy.Allow(user, room, c.Allow); err != nil {
 		return refused(err)
 	}
-	hello := state.Message{Room: room, Kind: state.KindPairing, Txn: state.KeyOf(c.Row.Room, c.Row.ID) + "-paired", Notice: true,
-		Body: "You're paired. Send me a task."}
+	hello := state.Message{Room: room, Kind: state.KindPairing, Txn: state.KeyOf(c.Row.Room, c.Row.ID) + "-paired",
+		Notice: true,
+		Body:   "You're paired. Send me a task."}
 	if err := c.Bot.Greet(ctx, hello); err != nil {
 		return "", err
 	}
-	return text.Code(user) + " may now use me in their direct chat with me. To allow that in every room without its own list, send " +
+	return text.Code(user) + " may now use me in their direct chat with me. To allow that in every room without its own " +
+		"list, send " +
 		text.Code("!policy allow "+user) + "; in one more room, with the room's ID at the end.", nil
 }

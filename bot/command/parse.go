@@ -35,8 +35,8 @@ func HasForm(said string) bool {
 	return ok
 }
 
-// IsMeant reports whether a message is to be handled as a command: it is one with a function, or a misspelt or unknown one,
-// or it asks for an update in plain words. A known command that is not meant starts a task.
+// IsMeant reports whether a message is to be handled as a command: it is one with a function, or a misspelt or unknown
+// one, or it asks for an update in plain words. A known command that is not meant starts a task.
 func IsMeant(said string) bool {
 	c, rest, known := Parse(said)
 	return known && (!c.IsTask() || rest == "") || IsUnknown(said) || update.Wanted(said)
@@ -65,7 +65,8 @@ func WithoutAnswer(said string) string {
 }
 
 // stopWords are what people write, alone in a message, to stop a task that is running.
-var stopWords = strings.Fields("stop cancel halt abort stopp abbrechen annuler arrête arrete cancelar para detener ferma annulla стоп отмена 停止 取消")
+var stopWords = strings.Fields("stop cancel halt abort stopp abbrechen annuler arrête arrete cancelar para detener " +
+	"ferma annulla стоп отмена 停止 取消")
 
 // IsStop reports whether a message is nothing but a word that stops a task.
 func IsStop(said string) bool {
@@ -86,8 +87,8 @@ func misspelt(said string) string {
 	return text.Nearest(strings.ToLower(word), names)
 }
 
-// foreign returns the word of a message that looks like a command but is none, and that is not like one of ours: letters
-// directly after the !. Anything else, such as "!!!", "! important" or "!important: …", is ordinary text.
+// foreign returns the word of a message that looks like a command but is none, and that is not like one of ours:
+// letters directly after the !. Anything else, such as "!!!", "! important" or "!important: …", is ordinary text.
 func foreign(said string) string {
 	word, _, ok := split(said)
 	notInName := func(c rune) bool { return !unicode.IsLetter(c) && c != '_' && c != '-' }

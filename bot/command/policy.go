@@ -10,7 +10,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-const policyUsage = "`!policy show`, `!policy set KEY VALUE`, `!policy allow USER`, `!policy block USER`, `!policy reset`; " +
+const policyUsage = "`!policy show`, `!policy set KEY VALUE`, `!policy allow USER`, `!policy block USER`, `!policy " +
+	"reset`; " +
 	"add a room's ID at the end to change only that room, else the change applies to all rooms. Keys: "
 
 // editPolicy runs !policy: it shows and edits policy.yaml.

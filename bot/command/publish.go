@@ -11,8 +11,8 @@ import (
 // publishTime is the timeout for publishing all commands.
 const publishTime = 30 * time.Second
 
-// Publish describes the commands in a room's state, for clients that offer them. It is optional: a room that does not permit
-// it goes without.
+// Publish describes the commands in a room's state, for clients that offer them. It is optional: a room that does not
+// permit it goes without.
 func Publish(ctx context.Context, account *matrix.Account, room string, direct bool) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()

@@ -18,7 +18,8 @@ func newSession(ctx context.Context, c *Call) (string, error) {
 		return "", fmt.Errorf("end session: %w", err)
 	}
 	c.Env.SignOfLife(ctx, 0)
-	return "The next task starts a new session. I keep this room's conversation, and the files are unchanged." + c.after(), nil
+	return "The next task starts a new session. I keep this room's conversation, and the files are unchanged." + c.after(),
+		nil
 }
 
 // reset runs !reset: the next task starts a new session without the history and
@@ -43,14 +44,17 @@ func reset(ctx context.Context, c *Call) (string, error) {
 		return "", ctx.Err()
 	}
 	if err != nil && !running {
-		return "I did not reset anything, because I cannot move the agent's notes. " + sentence.Log(c.Env.Log, err) + incomplete(folder), nil
+		return "I did not reset anything, because I cannot move the agent's notes. " + sentence.Log(c.Env.Log, err) +
+			incomplete(folder), nil
 	}
 	notes := ""
 	if running {
-		notes = " The running task is not affected, and the agent's notes stay where it can read them. Send `!reset` again after the task to put them aside."
+		notes = " The running task is not affected, and the agent's notes stay where it can read them. Send `!reset` again " +
+			"after the task to put them aside."
 	}
 	if folder != "" && err == nil {
-		notes = " The agent's notes about earlier tasks are now in " + text.Code(folder) + ". To restore them, ask me to move them back." + c.after()
+		notes = " The agent's notes about earlier tasks are now in " + text.Code(folder) +
+			". To restore them, ask me to move them back." + c.after()
 	}
 	if err := c.Env.Store.Conversations.EndSession(ctx, c.Env.ID); err != nil {
 		return "", fmt.Errorf("end session: %w", err)
@@ -58,7 +62,8 @@ func reset(ctx context.Context, c *Call) (string, error) {
 	if err := c.Env.Store.Conversations.Set(ctx, c.Env.ID, nil); err != nil {
 		return "", fmt.Errorf("forget history: %w", err)
 	}
-	return "The next task starts a new session without this room's conversation. Files, transcript and what I remember (`!memory`) are kept." + notes, nil
+	return "The next task starts a new session without this room's conversation. Files, transcript and what I remember " +
+		"(`!memory`) are kept." + notes, nil
 }
 
 // incomplete says where notes may be that were moved before an error.
@@ -80,7 +85,8 @@ func (c *Call) resetSandbox(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if release == nil {
-		return "A task is running in the container. Stop it with `!stop`, or wait for its end, and send `!reset sandbox` again.", nil
+		return "A task is running in the container. Stop it with `!stop`, or wait for its end, and send `!reset sandbox` " +
+			"again.", nil
 	}
 	defer release()
 	if name := c.Env.Store.Containers.Of(c.Env.ID); name != "" {
@@ -94,7 +100,8 @@ func (c *Call) resetSandbox(ctx context.Context) (string, error) {
 			return "I could not remove the container. " + sentence.Log(c.Env.Log, err), nil
 		}
 	}
-	return "The next task gets a new container. `/workspace` and `/root` are kept; everything else that was installed or changed in the container is gone.", nil
+	return "The next task gets a new container. `/workspace` and `/root` are kept; everything else that was installed " +
+		"or changed in the container is gone.", nil
 }
 
 // after adds that a running task is not affected, if there is one.

@@ -84,8 +84,8 @@ func runningLine(current *task.Work) string {
 }
 
 // usageScript prints the container's memory and disk usage in bytes. It supports
-// cgroups v1 and v2, and a container with a kernel of its own ($1 is its runtime), and gives up on a large tree after five
-// seconds.
+// cgroups v1 and v2, and a container with a kernel of its own ($1 is its runtime), and gives up on a large tree after
+// five seconds.
 const usageScript = `if [ "$1" ]; then awk '$1 == "MemTotal:" {t = $2} $1 == "MemAvailable:" {print (t - $2) * 1024}' /proc/meminfo
 else cat /sys/fs/cgroup/memory.current 2>/dev/null || cat /sys/fs/cgroup/memory/memory.usage_in_bytes 2>/dev/null || echo -
 fi
@@ -106,7 +106,8 @@ func (c *Call) containerLines(ctx context.Context) string {
 	if err != nil {
 		return line + ": " + sentence.Log(c.Env.Log, err)
 	}
-	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript, "sh", c.Env.Runtime}, MaxOutput: 4 << 10})
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript, "sh", c.Env.Runtime},
+		MaxOutput: 4 << 10})
 	if err != nil {
 		return line + ": " + sentence.Log(c.Env.Log, err)
 	}

@@ -66,7 +66,8 @@ func (c *Call) update(ctx context.Context, o update.Order) {
 	}
 	said := "No update available: I am already running the newest release."
 	if !errors.Is(err, update.ErrNothingNew) {
-		said = "⚠️ The update failed; I keep running the current release. " + sentence.Log(c.Env.Log, err) + update.LogLines(err)
+		said = "⚠️ The update failed; I keep running the current release. " + sentence.Log(c.Env.Log, err) +
+			update.LogLines(err)
 	}
 	m := c.Out.Notice(state.KindUpdate, key+"-updated", said)
 	queue(outbox.OriginOf(c.Row).Reply(m, c.Row.ID, ""))

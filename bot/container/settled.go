@@ -60,7 +60,8 @@ fi
 [ "$(stat -c %s -- "$1")" = "$3" ] || exit 0
 new=$(mktemp -- "$1.XXXXXX") && cp -p -- "$1" "$new" && truncate -s "$4" -- "$new" && printf %s "$2" >> "$new" && mv -T -- "$new" "$1" || { rm -f -- "$new"; exit 4; }`
 	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{
-		"sh", "-c", script, "sh", workspace.StatusPath, rec.StatusLine, strconv.FormatInt(rec.StatusSize, 10), strconv.FormatInt(rec.StatusFrom, 10),
+		"sh", "-c", script, "sh", workspace.StatusPath, rec.StatusLine, strconv.FormatInt(rec.StatusSize, 10),
+		strconv.FormatInt(rec.StatusFrom, 10),
 	}})
 	if err != nil {
 		return fmt.Errorf("write status.md: %w", err)

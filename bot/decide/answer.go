@@ -16,7 +16,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Answer answers the question that the message in row replies to, else the sender's own question, else the only open one.
+// Answer answers the question that the message in row replies to, else the sender's own question, else the only open
+// one.
 func (r *Room) Answer(ctx context.Context, row state.Event, text string) error {
 	if about := row.Relation().About(); about != "" {
 		found, err := r.About(ctx, about)
@@ -112,7 +113,8 @@ func (r *Room) editOf(ctx context.Context, row state.Event) (text string, err er
 }
 
 // Resume stores an answer and continues the task: see [task.Env.Resume].
-func (r *Room) Resume(ctx context.Context, key string, given execution.Answer, number int, closes ...string) (*task.Task, error) {
+func (r *Room) Resume(ctx context.Context, key string, given execution.Answer, number int,
+	closes ...string) (*task.Task, error) {
 	t, err := r.Env.Resume(ctx, key, given, number, r.Busy, closes...)
 	if err != nil {
 		return t, err
@@ -125,18 +127,21 @@ func (r *Room) Resume(ctx context.Context, key string, given execution.Answer, n
 // tooLate says that a question was already answered or is closed.
 func (r *Room) tooLate(ctx context.Context, row state.Event, rec state.Task, v verdict) error {
 	if v == isClosed {
-		return r.Out.Tell(ctx, row, "That question is closed: the task has ended. Send the task again if you still want it done.")
+		return r.Out.Tell(ctx, row, "That question is closed: the task has ended. Send the task again if you still want it "+
+			"done.")
 	}
 	by := "over HTTP"
 	if answers := rec.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
 		by = "by " + r.Env.NameOf(answers[len(answers)-1].By)
 	}
-	return r.Out.Tell(ctx, row, "That question was already answered "+by+": the first answer stands. `!task TEXT` starts another task.")
+	return r.Out.Tell(ctx, row, "That question was already answered "+by+
+		": the first answer stands. `!task TEXT` starts another task.")
 }
 
 // ambiguous asks which of several questions is meant.
 func (r *Room) ambiguous(ctx context.Context, row state.Event, among []state.Task) error {
-	ask := "I have several open questions here, so I did not use this as an answer. Please reply to the question you mean:\n"
+	ask := "I have several open questions here, so I did not use this as an answer. Please reply to the question you " +
+		"mean:\n"
 	for _, waiting := range among[:min(len(among), 10)] {
 		ask += "\n- " + r.Env.Task(waiting).Question().Line(ctx)
 	}

@@ -23,8 +23,8 @@ const copyText = "This message looks like a copy of one that I have already rece
 	"If it is a new one, please send it again."
 
 // isCopy reports whether a message to the bot has arrived late, behind one with the same content that its sender wrote
-// after it. A homeserver that crashes while it accepts a message may accept it again when the client retries, and deliver
-// the first one minutes later. In an encrypted room, such a copy cannot be decrypted: see [event.Copy].
+// after it. A homeserver that crashes while it accepts a message may accept it again when the client retries, and
+// deliver the first one minutes later. In an encrypted room, such a copy cannot be decrypted: see [event.Copy].
 func isCopy(ctx context.Context, env *task.Env, row state.Event) (bool, error) {
 	if row.At.Sub(row.Time) <= lateTime {
 		return false, nil

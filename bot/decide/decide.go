@@ -1,6 +1,6 @@
-// Package decide decides what an event is to its room: a new task or a part of one, an answer, an edit, a removal, an order
-// to stop, or nothing. A decision is taken from what the journal has, and stored in one step. Which events are for the bot is
-// decided before; the package runs nothing and sends nothing itself.
+// Package decide decides what an event is to its room: a new task or a part of one, an answer, an edit, a removal, an
+// order to stop, or nothing. A decision is taken from what the journal has, and stored in one step. Which events are
+// for the bot is decided before; the package runs nothing and sends nothing itself.
 package decide
 
 import (
@@ -29,8 +29,8 @@ type Room struct {
 	Judge *admit.Judge
 }
 
-// Object handles an event that is not done because its sender lacks a proof, or because it is a copy; then done is true.
-// What asks for nothing by itself, such as an edit, is ignored.
+// Object handles an event that is not done because its sender lacks a proof, or because it is a copy; then done is
+// true. What asks for nothing by itself, such as an edit, is ignored.
 func (r *Room) Object(ctx context.Context, row state.Event) (done bool, err error) {
 	if row.Kind != event.KindEdit && !row.Kind.Asks() {
 		return false, nil
@@ -57,7 +57,8 @@ func (r *Room) Object(ctx context.Context, row state.Event) (done bool, err erro
 	return true, r.Out.Tell(ctx, row, copyText)
 }
 
-// Message decides about a message that may be a task. alone says that the bot and one other person are the only members.
+// Message decides about a message that may be a task. alone says that the bot and one other person are the only
+// members.
 func (r *Room) Message(ctx context.Context, row state.Event, alone bool) error {
 	to, err := r.routed(ctx, row, alone)
 	if err != nil || to.verdict == isTask {
@@ -74,7 +75,8 @@ func (r *Room) Message(ctx context.Context, row state.Event, alone bool) error {
 	case isStop:
 		return r.Stop(ctx, row)
 	case isUnclear:
-		return r.Out.Tell(ctx, row, "To run the command, reply `yes` to my question or send `!answer yes`: a plain `yes` could be meant for somebody else.")
+		return r.Out.Tell(ctx, row, "To run the command, reply `yes` to my question or send `!answer yes`: a plain `yes` "+
+			"could be meant for somebody else.")
 	}
 	return r.ambiguous(ctx, row, to.among)
 }
@@ -96,8 +98,8 @@ func (r *Room) routed(ctx context.Context, row state.Event, alone bool) (to rout
 	return to, err
 }
 
-// enqueue makes an event a task in the room's queue and marks it as queued (⏳) if another task is ahead of it. The caller
-// holds the lock.
+// enqueue makes an event a task in the room's queue and marks it as queued (⏳) if another task is ahead of it. The
+// caller holds the lock.
 func (r *Room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	if row.Addressee != event.ToBot {
 		return r.Env.Journal.Events.Archive(ctx, r.Env.ID, row.ID) // it was admitted as a possible answer only

@@ -25,15 +25,18 @@ const (
 	// from which on that counts.
 	fastest, leastTyped = 15, 40
 
-	echoText = "🔁 I have stopped answering here, because somebody repeats each of my answers: that looks like another bot. " +
+	echoText = "🔁 I have stopped answering here, because somebody repeats each of my answers: that looks like another " +
+		"bot. " +
 		"Say something else, or mention me, and I go on."
-	tirelessText = "🔁 I have stopped answering here, because somebody answers each of my messages faster than people type: " +
+	tirelessText = "🔁 I have stopped answering here, because somebody answers each of my messages faster than people " +
+		"type: " +
 		"that looks like another bot. Mention me, and I go on."
 )
 
-// isBot handles a message that would be a task if it comes from another bot, which answering would never end: it repeats
-// the last answer, as the last tasks did, or what the room was told then; or it comes faster than people type, as the last
-// tasks did. The room is told once. A message that mentions the bot or that comes from somebody else is a task.
+// isBot handles a message that would be a task if it comes from another bot, which answering would never end: it
+// repeats the last answer, as the last tasks did, or what the room was told then; or it comes faster than people type,
+// as the last tasks did. The room is told once. A message that mentions the bot or that comes from somebody else is a
+// task.
 func (r *Room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	m, _ := row.Message()
 	if r.Judge.Addressee(m) == policy.TheBot {
@@ -51,15 +54,17 @@ func (r *Room) isBot(ctx context.Context, row state.Event) (bool, error) {
 	if err := r.Out.Reply(ctx, []state.Message{told}, row.ID); err != nil {
 		return false, fmt.Errorf("tell about another bot: %w", err)
 	}
-	r.Env.Log.Info().Str("room", r.Env.ID).Str("sender", row.Sender).Msg("a message seems to come from another bot: ignored")
+	r.Env.Log.Info().Str("room", r.Env.ID).Str("sender", row.Sender).
+		Msg("a message seems to come from another bot: ignored")
 	return true, nil
 }
 
-// another returns what the room is told if words that come this long after the last of the tasks, newest first, seem to come
-// from another bot, else "".
+// another returns what the room is told if words that come this long after the last of the tasks, newest first, seem to
+// come from another bot, else "".
 func another(tasks []state.Task, words string, after time.Duration) string {
 	switch last := tasks[0]; {
-	case len(tasks) >= echoRounds && repeating(tasks[:echoRounds]) && (saysAgain(words, last.Result) || saysAgain(words, echoText)):
+	case len(tasks) >= echoRounds && repeating(tasks[:echoRounds]) &&
+		(saysAgain(words, last.Result) || saysAgain(words, echoText)):
 		return echoText
 	case len(tasks) == tirelessRounds && last.Ended != "" && tireless(tasks) && isFast(words, after):
 		return tirelessText
@@ -67,8 +72,8 @@ func another(tasks []state.Task, words string, after time.Duration) string {
 	return ""
 }
 
-// tireless reports whether each of these tasks, newest first, came faster after the result of the one before than people
-// type. They come from the same person.
+// tireless reports whether each of these tasks, newest first, came faster after the result of the one before than
+// people type. They come from the same person.
 func tireless(tasks []state.Task) bool {
 	for i, rec := range tasks[:len(tasks)-1] {
 		before := tasks[i+1]
@@ -90,15 +95,16 @@ func isFast(text string, in time.Duration) bool {
 func repeating(tasks []state.Task) bool {
 	for i, rec := range tasks[:len(tasks)-1] {
 		before := tasks[i+1]
-		if rec.Requester != before.Requester || rec.Created.Sub(before.Updated) > echoWithin || !saysAgain(rec.Text, before.Result) {
+		if rec.Requester != before.Requester || rec.Created.Sub(before.Updated) > echoWithin ||
+			!saysAgain(rec.Text, before.Result) {
 			return false
 		}
 	}
 	return true
 }
 
-// saysAgain reports whether a text says what an answer says, and hardly anything else. Marks do not count, because the other
-// bot may have the answer as plain text.
+// saysAgain reports whether a text says what an answer says, and hardly anything else. Marks do not count, because the
+// other bot may have the answer as plain text.
 func saysAgain(text, answer string) bool {
 	said, want := wordsIn(text), wordsIn(answer)
 	counts := map[string]int{}
@@ -116,5 +122,6 @@ func saysAgain(text, answer string) bool {
 }
 
 func wordsIn(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	return strings.FieldsFunc(strings.ToLower(text),
+		func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }

@@ -26,9 +26,9 @@ type edit struct {
 	now      event.Message // the message that the edit leaves, as far as the original is known
 }
 
-// Edit applies an edit to a task, or to a part of one, that has not started, or to an answer that the run has not used yet.
-// What mentions the bot now is a task. The room is told if an edit comes too late. What becomes a command is returned in
-// the row's place, to be done as one.
+// Edit applies an edit to a task, or to a part of one, that has not started, or to an answer that the run has not used
+// yet. What mentions the bot now is a task. The room is told if an edit comes too late. What becomes a command is
+// returned in the row's place, to be done as one.
 func (r *Room) Edit(ctx context.Context, row state.Event) (order *state.Event, err error) {
 	m, _ := row.Message()
 	e := edit{Room: r, row: row, target: m.RelatesTo.EventID, words: m.NewWords()}
@@ -64,8 +64,8 @@ func (e edit) mentions() bool {
 		e.Env.Policy.Room(e.Env.ID).Reply.In(e.Judge.Roster.MayBeAlone(e.Env.ID)) == policy.MentionOnly
 }
 
-// withdraw withdraws a task that has not started, because the edit makes a command of it. It reports whether the edit is of
-// the sender's own task, which has no result yet.
+// withdraw withdraws a task that has not started, because the edit makes a command of it. It reports whether the edit
+// is of the sender's own task, which has no result yet.
 func (e edit) withdraw(ctx context.Context) (own bool, err error) {
 	e.Lock()
 	defer e.Unlock()
@@ -132,7 +132,8 @@ func (e edit) ofTask(ctx context.Context, rec state.Task) error {
 	case rec.State == state.TaskQueued:
 		return e.rewrite(ctx, rec)
 	case rec.State != state.TaskDone && rec.State != state.TaskAnswered:
-		return e.Out.Tell(ctx, e.row, "I already work on what you wrote first. To change it, send `!steer` and what is different now.")
+		return e.Out.Tell(ctx, e.row, "I already work on what you wrote first. To change it, send `!steer` and what is "+
+			"different now.")
 	}
 	return e.Finish(ctx, e.row)
 }
@@ -186,7 +187,8 @@ func (e edit) ofAnswer(ctx context.Context, t *task.Task) error {
 	}
 	if t.Given().Answer != text { // else the edit was already applied
 		if t.Continued() {
-			return e.Out.Tell(ctx, e.row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")
+			return e.Out.Tell(ctx, e.row, "I already continued with your first answer. Use `!stop` to cancel the task, or "+
+				"tell me the change when it is done.")
 		}
 		err := t.Amend(ctx, e.target, text)
 		if errors.Is(err, execution.ErrLimit) {

@@ -77,8 +77,8 @@ func (r *Room) askedBefore(ctx context.Context, row state.Event) ([]state.Task, 
 // lateTime is how much older than a question a message may be and still answer it.
 const lateTime = time.Minute
 
-// writtenBefore reports whether a message was written before a question, by the clock of the homeserver that both come from.
-// Clocks of different servers are not compared.
+// writtenBefore reports whether a message was written before a question, by the clock of the homeserver that both come
+// from. Clocks of different servers are not compared.
 func writtenBefore(message, question event.Event) bool {
 	_, theirs, _ := strings.Cut(message.Sender, ":")
 	_, ours, _ := strings.Cut(question.Sender, ":")

@@ -12,8 +12,8 @@ import (
 	"matrix-tui/state"
 )
 
-// joins returns the key of the task that a message becomes a part of, or "". That is the current task, or else one in the
-// queue, if the same person sent it just before and the agent has not done anything yet.
+// joins returns the key of the task that a message becomes a part of, or "". That is the current task, or else one in
+// the queue, if the same person sent it just before and the agent has not done anything yet.
 func (r *Room) joins(ctx context.Context, row state.Event) (key string, err error) {
 	if r.Env.Debounce <= 0 || !row.Spoken() {
 		return "", nil
@@ -59,8 +59,8 @@ func (r *Room) join(ctx context.Context, row state.Event, alone bool) error {
 	return r.Add(ctx, rec, row, state.Said{Text: m.Words(), Joined: true})
 }
 
-// filesBefore returns the files that the sender of a new task sent right before it. Where the bot must be mentioned, and a
-// file cannot do that, they are parts of the task.
+// filesBefore returns the files that the sender of a new task sent right before it. Where the bot must be mentioned,
+// and a file cannot do that, they are parts of the task.
 func (r *Room) filesBefore(ctx context.Context, row state.Event, alone bool) (files []state.Said, err error) {
 	if r.Env.Debounce <= 0 || r.Env.Policy.Room(r.Env.ID).Reply.In(alone) != policy.MentionOnly {
 		return nil, nil
@@ -81,7 +81,8 @@ func (r *Room) filesBefore(ctx context.Context, row state.Event, alone bool) (fi
 			next.Time.Sub(one.Time) > task.WordsTime || one.Relation().Thread() != row.Relation().Thread() {
 			break
 		}
-		files = append(files, state.Said{By: one.Sender, Text: m.Words(), Event: one.ID, Joined: true, At: one.Time, File: true})
+		files = append(files, state.Said{By: one.Sender, Text: m.Words(), Event: one.ID, Joined: true, At: one.Time,
+			File: true})
 		next = one.Event
 	}
 	slices.Reverse(files)

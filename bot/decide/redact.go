@@ -10,8 +10,9 @@ import (
 	"matrix-tui/state/event"
 )
 
-// Withdraw withdraws what no run has received of a redacted message: a task, a part of one, or an answer. words reports that
-// the message may have said something, which is still to be removed wherever it is kept. The caller holds the lock.
+// Withdraw withdraws what no run has received of a redacted message: a task, a part of one, or an answer. words reports
+// that the message may have said something, which is still to be removed wherever it is kept. The caller holds the
+// lock.
 func (r *Room) Withdraw(ctx context.Context, row state.Event) (words bool, err error) {
 	target := row.Redaction()
 	rec, err := r.Env.Journal.Tasks.Of(ctx, r.Env.ID, target)
@@ -48,7 +49,8 @@ func (r *Room) unquote(ctx context.Context, answer string) error {
 		return fmt.Errorf("look up the edit of a question: %w", err)
 	}
 	gone := state.Message{
-		Room: r.Env.ID, Kind: state.KindRedaction, Task: edit.Task, Txn: choice + "-x", Relation: state.Redaction, About: choice,
+		Room: r.Env.ID, Kind: state.KindRedaction, Task: edit.Task, Txn: choice + "-x", Relation: state.Redaction,
+		About: choice,
 	}
 	if err := r.Out.Queue(ctx, gone); err != nil {
 		return err

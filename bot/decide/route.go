@@ -39,9 +39,9 @@ type facts struct {
 	root    *turn.About  // the root of its thread
 }
 
-// route decides what a new message is. A reply to a question, or a message in its thread, answers it, whoever wrote it; so
-// does the next message of the person who requested the task, if it mentions the bot or needs no mention in this room. A
-// message to somebody else answers nothing.
+// route decides what a new message is. A reply to a question, or a message in its thread, answers it, whoever wrote it;
+// so does the next message of the person who requested the task, if it mentions the bot or needs no mention in this
+// room. A message to somebody else answers nothing.
 func (f facts) route(row state.Event) route {
 	switch {
 	case f.to == policy.Others:

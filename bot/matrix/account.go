@@ -200,7 +200,8 @@ func (a Rooms) MaySend(ctx context.Context, room, eventType string) (bool, error
 // isCreator reports whether the account is a creator of a room and may do everything there.
 func (a Rooms) isCreator(ctx context.Context, room string) (bool, error) {
 	var raw json.RawMessage
-	url := a.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "rooms", room, "state", event.TypeCreate, ""}, map[string]string{"format": "event"})
+	url := a.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "rooms", room, "state", event.TypeCreate, ""},
+		map[string]string{"format": "event"})
 	if _, err := a.client.MakeRequest(ctx, http.MethodGet, url, nil, &raw); IsNotFound(err) || IsForbidden(err) {
 		return false, nil
 	} else if err != nil {
@@ -227,8 +228,8 @@ func (a Rooms) SetDirect(ctx context.Context, users map[string][]string) error {
 	return a.client.SetAccountData(ctx, event.TypeDirect, users)
 }
 
-// Predecessor returns the room that a room replaces, or ""; a malformed event names none. Any refusal is an error, for each
-// room has that event: it says nothing about the room.
+// Predecessor returns the room that a room replaces, or ""; a malformed event names none. Any refusal is an error, for
+// each room has that event: it says nothing about the room.
 func (a Rooms) Predecessor(ctx context.Context, room string) (string, error) {
 	raw, err := a.state(ctx, room, event.TypeCreate)
 	if err != nil {
@@ -289,6 +290,7 @@ func (c Command) content() *cmdschema.EventContent {
 // Describe publishes a command in a room's state.
 func (a Rooms) Describe(ctx context.Context, room string, c Command) error {
 	content := c.content()
-	_, err := a.client.SendStateEvent(ctx, id.RoomID(room), mautrixevent.StateMSC4391BotCommand, content.StateKey(a.client.UserID), content)
+	_, err := a.client.SendStateEvent(ctx, id.RoomID(room), mautrixevent.StateMSC4391BotCommand,
+		content.StateKey(a.client.UserID), content)
 	return err
 }

@@ -15,7 +15,8 @@ import (
 var errIncomplete = errors.New("incomplete answer from the homeserver")
 
 // required are the keys without which an answer would be misunderstood: a message would be taken as sent, a room as
-// joined or as empty, a person as one without devices. Clients check /sync and /messages, which may be large, themselves.
+// joined or as empty, a person as one without devices. Clients check /sync and /messages, which may be large,
+// themselves.
 var required = []struct {
 	request *regexp.Regexp // method and path
 	key     string

@@ -61,10 +61,13 @@ func (a *Account) openCrypt(ctx context.Context, s session) error {
 		return err
 	}
 	if a.client.DeviceID == "" && !a.keysLost {
-		a.log.Warn().Msg("MATRIX_ACCESS_TOKEN belongs to no session of the account, so the bot has no keys and cannot read or write in encrypted rooms. Set MATRIX_PASSWORD instead, or the token of a session made for the bot. Unencrypted rooms work")
+		a.log.Warn().Msg("MATRIX_ACCESS_TOKEN belongs to no session of the account, so the bot has no keys and cannot read " +
+			"or write in encrypted rooms. Set MATRIX_PASSWORD instead, or the token of a session made for the bot. " +
+			"Unencrypted rooms work")
 	}
 	if machine.RecoveryKey() != "" {
-		a.log.Info().Str("file", "recovery-key").Msg("created a recovery key for the account's keys in this file of the state directory: keep a copy")
+		a.log.Info().Str("file", "recovery-key").
+			Msg("created a recovery key for the account's keys in this file of the state directory: keep a copy")
 	}
 	a.machine = machine
 	return nil

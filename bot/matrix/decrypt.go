@@ -52,5 +52,6 @@ func (a Keys) Decrypt(ctx context.Context, e event.Event) event.Event {
 // isEncryptable reports whether an event of this type may come encrypted. Others,
 // such as redactions, only count if the homeserver has seen them.
 func isEncryptable(eventType string) bool {
-	return event.IsSpoken(eventType) || eventType == event.TypeReaction || strings.HasPrefix(eventType, "m.key.verification.")
+	return event.IsSpoken(eventType) || eventType == event.TypeReaction ||
+		strings.HasPrefix(eventType, "m.key.verification.")
 }

@@ -51,7 +51,8 @@ func LogInWithCode(ctx context.Context, cfg Config, show func(*oauth.Code)) (use
 	if err != nil {
 		return "", "", explainLogin(err, cfg)
 	}
-	now := session{Homeserver: cfg.Homeserver, AccessToken: token.AccessToken, OAuth: &renewing{server.Issuer, code.Client, token.RefreshToken, token.Expiry}}
+	now := session{Homeserver: cfg.Homeserver, AccessToken: token.AccessToken,
+		OAuth: &renewing{server.Issuer, code.Client, token.RefreshToken, token.Expiry}}
 	client, err := mautrix.NewClient(cfg.Homeserver, "", token.AccessToken)
 	if err != nil {
 		return "", "", err
@@ -61,7 +62,8 @@ func LogInWithCode(ctx context.Context, cfg Config, show func(*oauth.Code)) (use
 	case err != nil:
 		err = fmt.Errorf("ask whose login this is: %w", err)
 	case cfg.User != who.UserID.String() && cfg.User != who.UserID.Localpart():
-		err = sentence.Newf(errors.New("log in: another account"), "This was confirmed as %s, but MATRIX_USER is %s: sign in there as the bot and try again.", who.UserID, cfg.User)
+		err = sentence.Newf(errors.New("log in: another account"),
+			"This was confirmed as %s, but MATRIX_USER is %s: sign in there as the bot and try again.", who.UserID, cfg.User)
 	default:
 		now.UserID, now.DeviceID = who.UserID, who.DeviceID
 		err = stored.save(now)
@@ -94,7 +96,8 @@ func website(cfg Config) string {
 func explainLogin(err error, cfg Config) error {
 	switch {
 	case errors.Is(err, oauth.ErrNone):
-		return sentence.Newf(err, "The homeserver %s offers no OAuth 2.0 login with a code: set MATRIX_PASSWORD or MATRIX_ACCESS_TOKEN.", cfg.Homeserver)
+		return sentence.Newf(err, "The homeserver %s offers no OAuth 2.0 login with a code: set MATRIX_PASSWORD or "+
+			"MATRIX_ACCESS_TOKEN.", cfg.Homeserver)
 	case errors.Is(err, oauth.ErrExpired):
 		return sentence.New(err, "Nobody has confirmed the code in time: run `matrix-tui login` again.")
 	case errors.Is(err, oauth.ErrDenied):

@@ -12,7 +12,8 @@ import (
 // passing are the error codes of a refusal that somebody can lift: a limit of the
 // server's resources, a locked or suspended account, or a request that was routed to a
 // server which does not know its endpoint. All that we need are in the specification.
-var passing = []string{"M_UNRECOGNIZED", "M_LIMIT_EXCEEDED", "M_RESOURCE_LIMIT_EXCEEDED", "M_USER_LOCKED", "M_USER_SUSPENDED", "M_USER_LIMIT_EXCEEDED", "M_CONSENT_NOT_GIVEN"}
+var passing = []string{"M_UNRECOGNIZED", "M_LIMIT_EXCEEDED", "M_RESOURCE_LIMIT_EXCEEDED", "M_USER_LOCKED",
+	"M_USER_SUSPENDED", "M_USER_LIMIT_EXCEEDED", "M_CONSENT_NOT_GIVEN"}
 
 // rejections are the error codes that a message gets whenever it is sent again.
 var rejections = []string{"M_TOO_LARGE", "M_BAD_JSON", "M_NOT_JSON", "M_INVALID_PARAM"}
@@ -55,7 +56,8 @@ func IsUnspecified(err error) bool {
 // timeline that a request named.
 func IsTokenRejected(err error) bool {
 	var answer mautrix.HTTPError
-	return errCode(err) == "M_UNKNOWN_POS" || errors.As(err, &answer) && answer.IsStatus(http.StatusBadRequest) && !Transient(err)
+	return errCode(err) == "M_UNKNOWN_POS" || errors.As(err, &answer) && answer.IsStatus(http.StatusBadRequest) &&
+		!Transient(err)
 }
 
 // errCode is the Matrix error code of an answer, "" for none.
@@ -111,5 +113,6 @@ func IsUnknownToken(err error) bool { return errors.Is(err, mautrix.MUnknownToke
 // IsGone reports whether a file no longer exists, even if a proxy says so.
 func IsGone(err error) bool {
 	var answer mautrix.HTTPError
-	return IsNotFound(err) || errors.As(err, &answer) && (answer.IsStatus(http.StatusNotFound) || answer.IsStatus(http.StatusGone))
+	return IsNotFound(err) || errors.As(err, &answer) && (answer.IsStatus(http.StatusNotFound) ||
+		answer.IsStatus(http.StatusGone))
 }

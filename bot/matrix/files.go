@@ -16,8 +16,8 @@ import (
 // ErrDamagedFile means that an encrypted file is not what its message describes.
 var ErrDamagedFile = errors.New("damaged file")
 
-// Upload uploads a file of a known size and type and returns where it is. With encrypt, the homeserver learns neither its
-// name nor its type. The name may be "".
+// Upload uploads a file of a known size and type and returns where it is. With encrypt, the homeserver learns neither
+// its name nor its type. The name may be "".
 func (a Messages) Upload(
 	ctx context.Context, data io.ReadSeeker, f event.FileInfo, name string, encrypt bool,
 ) (event.FileInfo, error) {
@@ -66,8 +66,8 @@ func (a Messages) Download(ctx context.Context, uri string) (io.ReadCloser, erro
 	return resp.Body, nil
 }
 
-// Decrypt copies an encrypted file to a writer, decrypted. It fails with ErrDamagedFile if that is impossible or if it is
-// another file; something has been written even then.
+// Decrypt copies an encrypted file to a writer, decrypted. It fails with ErrDamagedFile if that is impossible or if it
+// is another file; something has been written even then.
 func Decrypt(to io.Writer, data io.Reader, secret event.EncryptedFile) (int64, error) {
 	file := attachment.EncryptedFile{
 		Key: attachment.JSONWebKey{

@@ -37,7 +37,8 @@ func (a *Account) Login(ctx context.Context) error {
 				}
 				continue
 			} else if errors.Is(err, errNoPassword) {
-				return sentence.Newf(err, "The homeserver %s has no login with a password: run `matrix-tui login`.", a.cfg.Homeserver)
+				return sentence.Newf(err, "The homeserver %s has no login with a password: run `matrix-tui login`.",
+					a.cfg.Homeserver)
 			} else if IsUnknownToken(err) && a.canLogIn(stored) { // a login needs no token
 				what = "the homeserver rejects the new token"
 				if stored.OAuth != nil {
@@ -45,7 +46,8 @@ func (a *Account) Login(ctx context.Context) error {
 				}
 			} else if !Transient(err) {
 				return sentence.Newf(fmt.Errorf("log in: %w", err),
-					"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN), or run `matrix-tui login`.", a.cfg.Homeserver, a.cfg.User)
+					"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN), or "+
+						"run `matrix-tui login`.", a.cfg.Homeserver, a.cfg.User)
 			}
 		}
 		if loggedIn {
@@ -102,7 +104,8 @@ func (a *Account) tryLogin(ctx context.Context, stored session) (session, error)
 		InitialDeviceDisplayName: "matrix-tui",
 	})
 	if err != nil {
-		if flows, failed := a.client.GetLoginFlows(ctx); failed == nil && len(flows.Flows) > 0 && !flows.HasFlow(mautrix.AuthTypePassword) {
+		if flows, failed := a.client.GetLoginFlows(ctx); failed == nil && len(flows.Flows) > 0 &&
+			!flows.HasFlow(mautrix.AuthTypePassword) {
 			err = errNoPassword
 		}
 		return session{}, err
@@ -183,7 +186,9 @@ func (a *Account) leaveDevice(ctx context.Context, why error) session {
 // goWithoutKeys continues without a device, because the keys of the token's session are
 // lost and no other session can be created: unencrypted rooms work.
 func (a *Account) goWithoutKeys(ctx context.Context, s session, why error) error {
-	a.log.Error().Err(why).Msg("the keys of this session are lost, so the bot cannot read or write in encrypted rooms. Set MATRIX_ACCESS_TOKEN to the token of a new session, or MATRIX_PASSWORD instead, or stop the bot and run `matrix-tui login`. Unencrypted rooms work")
+	a.log.Error().Err(why).Msg("the keys of this session are lost, so the bot cannot read or write in encrypted rooms. " +
+		"Set MATRIX_ACCESS_TOKEN to the token of a new session, or MATRIX_PASSWORD instead, or stop the bot and run " +
+		"`matrix-tui login`. Unencrypted rooms work")
 	a.keysLost = true
 	s.DeviceID = ""
 	return a.tryCrypt(ctx, s)
@@ -197,7 +202,8 @@ func (a *Account) Try(ctx context.Context) error {
 		s = session{AccessToken: a.cfg.AccessToken}
 	}
 	if s.AccessToken == "" {
-		return sentence.New(errors.New("log in: no token"), "There is no stored login: start the bot once with MATRIX_PASSWORD.")
+		return sentence.New(errors.New("log in: no token"),
+			"There is no stored login: start the bot once with MATRIX_PASSWORD.")
 	}
 	call, cancel := context.WithTimeout(withToken(ctx, s.AccessToken), 30*time.Second)
 	defer cancel()

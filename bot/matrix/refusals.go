@@ -15,8 +15,8 @@ type Refusals map[string]time.Time
 const maxRefusals = 8
 
 // Again reports whether what has failed with err must be tried again: if err may go away, and for a while also after a
-// refusal. One proves nothing: an invitation can arrive before its server knows of it, and a join is refused while another
-// one is in progress. Only what is wrong with the request itself is final at once.
+// refusal. One proves nothing: an invitation can arrive before its server knows of it, and a join is refused while
+// another one is in progress. Only what is wrong with the request itself is final at once.
 func (f *Refusals) Again(what string, err error) bool {
 	if err == nil || IsRejected(err) {
 		delete(*f, what)

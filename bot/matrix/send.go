@@ -38,10 +38,11 @@ func (a Messages) Send(ctx context.Context, m state.Message) (eventID string, er
 	return a.put(ctx, m, eventType, content)
 }
 
-// unencrypted returns what an error of the encryption means for the message. If the homeserver has refused something else,
-// such as a request for keys, that is no verdict on the message.
+// unencrypted returns what an error of the encryption means for the message. If the homeserver has refused something
+// else, such as a request for keys, that is no verdict on the message.
 func unencrypted(err error) error {
-	if errors.Is(err, e2ee.ErrAlgorithm) || errors.Is(err, e2ee.ErrNoDevice) || IsAnswer(err) && !Transient(err) && !IsRejected(err) {
+	if errors.Is(err, e2ee.ErrAlgorithm) || errors.Is(err, e2ee.ErrNoDevice) ||
+		IsAnswer(err) && !Transient(err) && !IsRejected(err) {
 		return err
 	}
 	return &notEncrypted{err}
@@ -53,8 +54,10 @@ func (a Messages) SendClear(ctx context.Context, m state.Message) (eventID strin
 	return a.put(ctx, m, eventType, content)
 }
 
-func (a Messages) put(ctx context.Context, m state.Message, eventType string, content json.RawMessage) (eventID string, err error) {
-	resp, err := a.client.SendMessageEvent(ctx, id.RoomID(m.Room), mautrixevent.NewEventType(eventType), content, mautrix.ReqSendEvent{TransactionID: m.Txn})
+func (a Messages) put(ctx context.Context, m state.Message, eventType string,
+	content json.RawMessage) (eventID string, err error) {
+	resp, err := a.client.SendMessageEvent(ctx, id.RoomID(m.Room), mautrixevent.NewEventType(eventType), content,
+		mautrix.ReqSendEvent{TransactionID: m.Txn})
 	if err != nil {
 		return "", err
 	}

@@ -23,7 +23,8 @@ import (
 // redundant members, but without them, Dendrite 0.15.2 adds a type to the filter with
 // each room: the time that it needs grows with the square of their number.
 const (
-	firstFilter = `{` + filterHead + `"state":{` + filterState + `,` + filterLazy + `},"timeline":{"limit":50,` + filterLazy + `}}}`
+	firstFilter = `{` + filterHead + `"state":{` + filterState + `,` + filterLazy + `},"timeline":{"limit":50,` +
+		filterLazy + `}}}`
 	laterFilter = `{` + filterHead + `"state":{` + filterState + `},"timeline":{"limit":50}}}`
 	filterLazy  = `"lazy_load_members":true,"include_redundant_members":true`
 	filterHead  = `"account_data":{"types":["m.direct"]},"presence":{"types":[]},"room":{"account_data":{"types":[]},"ephemeral":{"types":["m.typing","m.receipt"]},`
@@ -124,7 +125,8 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (b
 
 // decode decodes a response.
 func (a *Account) decode(since string, s *syncAnswer) *Sync {
-	batch := &Sync{Since: since, Next: s.NextBatch, keys: s.Sync, Joined: map[string]Room{}, Invited: map[string]event.Event{}}
+	batch := &Sync{Since: since, Next: s.NextBatch, keys: s.Sync, Joined: map[string]Room{},
+		Invited: map[string]event.Event{}}
 	for _, raw := range s.AccountData.Events {
 		if users, ok := decode.DirectEvent(raw); ok {
 			batch.Direct = users
@@ -132,8 +134,10 @@ func (a *Account) decode(since string, s *syncAnswer) *Sync {
 	}
 	for name, r := range s.Rooms.Join {
 		batch.Joined[name] = Room{
-			State: decode.Timeline(name, r.State.Events, a.reject(name)), Timeline: decode.Timeline(name, r.Timeline.Events, a.reject(name)),
-			Limited: r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch, Present: decode.Present(r.Ephemeral.Events), Typing: decode.Typing(r.Ephemeral.Events),
+			State:    decode.Timeline(name, r.State.Events, a.reject(name)),
+			Timeline: decode.Timeline(name, r.Timeline.Events, a.reject(name)),
+			Limited:  r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch, Present: decode.Present(r.Ephemeral.Events),
+			Typing: decode.Typing(r.Ephemeral.Events),
 		}
 	}
 	for name, r := range s.Rooms.Invite {

@@ -42,7 +42,8 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 	for i, e := range entries {
 		rest := more(len(entries)-i, cut)
 		if len(b.Items) == limits.Items || len(b.Refused) == limits.Items {
-			b.refuse("", fmt.Sprintf("%s in the outbox for next time: I send up to %d at once, and a folder counts as one", rest, limits.Items))
+			b.refuse("", fmt.Sprintf("%s in the outbox for next time: I send up to %d at once, and a folder counts as one", rest,
+				limits.Items))
 			return b, nil
 		}
 		err := b.take(ctx, container, e, limits, &left)
@@ -149,7 +150,8 @@ func collect(ctx context.Context, container Container, f found, limits Limits, l
 		return nil, err
 	}
 	if f.size() > left {
-		return nil, &refusal{why: "stays in the outbox for next time: together the files would exceed " + text.Size(limits.Total)}
+		return nil, &refusal{why: "stays in the outbox for next time: together the files would exceed " +
+			text.Size(limits.Total)}
 	}
 	tmp, err := os.CreateTemp(limits.Dir, "outbox-*")
 	if err != nil {

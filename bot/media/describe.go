@@ -52,7 +52,8 @@ func Describe(m event.Message) (f File, ok bool) {
 		return File{}, false
 	}
 	f = File{
-		Kind: kindOf(m), URL: contentURI(m.File.URL), Secret: m.File.Secret, Size: m.File.Size, Type: mediaType(m.File.MimeType),
+		Kind: kindOf(m), URL: contentURI(m.File.URL), Secret: m.File.Secret, Size: m.File.Size,
+		Type: mediaType(m.File.MimeType),
 		Name: cmp.Or(m.FileName, m.Body), Caption: m.Caption(),
 	}
 	if f.Secret != nil && f.Secret.Key.K == "" { // nobody could decrypt it

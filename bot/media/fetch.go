@@ -96,7 +96,8 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	return &Fetched{Path: tmp.Name(), Size: size, Sum: hex.EncodeToString(sum.Sum(nil)), Type: Sniff(head[:n], f.Type)}, nil
+	return &Fetched{Path: tmp.Name(), Size: size, Sum: hex.EncodeToString(sum.Sum(nil)), Type: Sniff(head[:n], f.Type)},
+		nil
 }
 
 // failed classifies the homeserver's error.

@@ -30,7 +30,8 @@ func distinct(name, event string) string {
 	sum := sha256.Sum256([]byte(event))
 	const hashed = 4
 	ext := extension(name)
-	return shorten(strings.TrimSuffix(name, ext), maxName-len(ext)-2*hashed-1) + "-" + hex.EncodeToString(sum[:hashed]) + ext
+	return shorten(strings.TrimSuffix(name, ext), maxName-len(ext)-2*hashed-1) + "-" + hex.EncodeToString(sum[:hashed]) +
+		ext
 }
 
 // clean returns a valid name of at most max bytes; max is at least 20.

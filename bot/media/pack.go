@@ -111,7 +111,8 @@ func pack(ctx context.Context, container Container, f found, w io.Writer) error 
 		}
 		if !e.isDir() {
 			files, named[e.path] = append(files, e), name
-		} else if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755, ModTime: e.time}); err != nil {
+		} else if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755,
+			ModTime: e.time}); err != nil {
 			return fmt.Errorf("pack a folder: %w", err)
 		}
 	}
@@ -120,7 +121,8 @@ func pack(ctx context.Context, container Container, f found, w io.Writer) error 
 		if begun != e.path {
 			begun = e.path
 			mode := int64(0o644) | int64(e.mode&0o100)/0o100*0o111
-			if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: named[e.path], Size: e.size, Mode: mode, ModTime: e.time}); err != nil {
+			if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: named[e.path], Size: e.size, Mode: mode,
+				ModTime: e.time}); err != nil {
 				return fmt.Errorf("pack a file: %w", err)
 			}
 		}
@@ -145,7 +147,8 @@ func archived(path string) string {
 }
 
 // examine finds out what a collected file is. attempt is Limits.Attempt.
-func (i *Item) examine(ctx context.Context, data *os.File, attempt func(context.Context, string, func() bool) error) error {
+func (i *Item) examine(ctx context.Context, data *os.File,
+	attempt func(context.Context, string, func() bool) error) error {
 	sum := sha256.New()
 	_, _ = io.WriteString(sum, i.Name+"\x00"+i.source.identity()+"\x00")
 	size, err := io.Copy(sum, io.NewSectionReader(data, 0, 1<<62))

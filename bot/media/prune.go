@@ -28,8 +28,8 @@ const pruneScript = `prune() {
 } </dev/null >/dev/null 2>&1
 `
 
-// bringScript makes room in the inbox for a file of $4 bytes with the checksum $3. It prints where the file goes: to $1, or
-// to $2 if another file is at $1; $5 and $6 are prune's limits without the new file. The remaining arguments
+// bringScript makes room in the inbox for a file of $4 bytes with the checksum $3. It prints where the file goes: to
+// $1, or to $2 if another file is at $1; $5 and $6 are prune's limits without the new file. The remaining arguments
 // are files to keep. An inbox that is a link is left alone.
 const bringScript = pruneScript + `to=$1 other=$2 sum=$3 size=$4 files=$5 bytes=$6; shift 6
 (cd /workspace/inbox && [ "$(pwd -P)" = /workspace/inbox ] &&
@@ -41,7 +41,8 @@ printf %s "$to"`
 
 // bringArgs returns the arguments of bringScript.
 func bringArgs(to, other string, f *Fetched, keep []string) []string {
-	args := []string{to, other, f.Sum, strconv.FormatInt(f.Size, 10), strconv.Itoa(keptFiles - 1), strconv.FormatInt(keptBytes-f.Size, 10)}
+	args := []string{to, other, f.Sum, strconv.FormatInt(f.Size, 10), strconv.Itoa(keptFiles - 1),
+		strconv.FormatInt(keptBytes-f.Size, 10)}
 	return append(args, keep...)
 }
 

@@ -70,7 +70,8 @@ func MarkSent(ctx context.Context, container Container, b *Batch) error {
 	if len(args) == 0 {
 		return err
 	}
-	head := []string{time.Now().UTC().Format("20060102T150405.000000000"), strconv.Itoa(keptFiles), strconv.Itoa(keptBytes), strings.Join(inodes, " ")}
+	head := []string{time.Now().UTC().Format("20060102T150405.000000000"), strconv.Itoa(keptFiles),
+		strconv.Itoa(keptBytes), strings.Join(inodes, " ")}
 	result, moved := script(ctx, container, 1<<10, moveScript, append(head, args...)...)
 	if moved == nil && result.Code != 0 {
 		moved = fmt.Errorf("exit code %d", result.Code)

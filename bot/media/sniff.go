@@ -72,7 +72,8 @@ func Sniff(head []byte, claimed string) string {
 			return claimed
 		}
 	case "application/zip":
-		if strings.HasPrefix(claimed, "application/vnd.") || claimed == "application/epub+zip" || claimed == "application/java-archive" {
+		if strings.HasPrefix(claimed, "application/vnd.") || claimed == "application/epub+zip" ||
+			claimed == "application/java-archive" {
 			return claimed
 		}
 	case "application/x-gzip":
@@ -107,7 +108,8 @@ func byMagic(head []byte) string {
 		if bytes.Contains(first, []byte("\x80theora")) {
 			return "video/ogg"
 		}
-	case bytes.HasPrefix(head, []byte("\x1a\x45\xdf\xa3")) && bytes.Contains(head[:min(len(head), 64)], []byte("matroska")):
+	case bytes.HasPrefix(head, []byte("\x1a\x45\xdf\xa3")) && bytes.Contains(head[:min(len(head), 64)],
+		[]byte("matroska")):
 		return "video/x-matroska"
 	case len(head) > 2 && head[0] == 0xff && (head[1] == 0xfb || head[1] == 0xf3 || head[1] == 0xf2):
 		return "audio/mpeg"
@@ -131,8 +133,9 @@ var extensions = map[string]string{
 // ours maps extensions to types, for text files from a container.
 var ours = map[string]string{
 	".md": "text/markdown", ".csv": "text/csv", ".json": "application/json", ".yaml": "application/yaml",
-	".yml": "application/yaml", ".toml": "application/toml", ".html": "text/html", ".css": "text/css", ".svg": "image/svg+xml",
-	".js": "text/javascript", ".xml": "application/xml", ".sh": "application/x-sh", ".sql": "application/sql",
+	".yml": "application/yaml", ".toml": "application/toml", ".html": "text/html", ".css": "text/css",
+	".svg": "image/svg+xml",
+	".js":  "text/javascript", ".xml": "application/xml", ".sh": "application/x-sh", ".sql": "application/sql",
 	".py": "text/x-python", ".go": "text/x-go", ".tex": "text/x-tex", ".diff": "text/x-diff", ".patch": "text/x-diff",
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",

@@ -78,8 +78,8 @@ func (r *Room) decline(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-// welcomes reports whether an invitation is from somebody who may use the bot or, to a direct chat, who can get a pairing
-// code.
+// welcomes reports whether an invitation is from somebody who may use the bot or, to a direct chat, who can get a
+// pairing code.
 func (r *Room) welcomes(invite state.Event) (bool, error) {
 	d := r.Roster.MayUse(r.Out.ID, invite.Sender, invite.InvitesDirectly())
 	if d.Heard || !d.Pair {

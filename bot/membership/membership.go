@@ -1,6 +1,6 @@
-// Package membership handles what changes in the membership of a room: it accepts invitations and declines them, greets,
-// gives strangers a pairing code, and leaves a room that nobody else is in. It starts and stops no tasks, except that all of
-// them end when the bot is gone.
+// Package membership handles what changes in the membership of a room: it accepts invitations and declines them,
+// greets, gives strangers a pairing code, and leaves a room that nobody else is in. It starts and stops no tasks,
+// except that all of them end when the bot is gone.
 package membership
 
 import (
@@ -26,8 +26,8 @@ type Shared struct {
 	Pairing *policy.Pairing
 }
 
-// Upgrade is what is known about an upgrade of a room, or to it. It is an interface because an upgrade leaves and greets
-// rooms, too.
+// Upgrade is what is known about an upgrade of a room, or to it. It is an interface because an upgrade leaves and
+// greets rooms, too.
 type Upgrade interface {
 	// Lock keeps others from joining or leaving the room.
 	Lock(ctx context.Context) (unlock func(), err error)
@@ -82,7 +82,8 @@ func (r *Room) finish(ctx context.Context, row state.Event) error {
 	return nil
 }
 
-// Address explains how to give the bot a task in the room. alone says that it and one other person are the only members.
+// Address explains how to give the bot a task in the room. alone says that it and one other person are the only
+// members.
 func (r *Room) Address(alone bool) string {
 	return text.Address(r.Roster.Policy.Room(r.Out.ID).Reply.In(alone) == policy.MentionOnly, r.Profile.Name())
 }

@@ -40,8 +40,9 @@ func (r *Room) codeFor(user string) ([]state.Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create pairing code: %w", err)
 	}
-	return []state.Message{r.Out.Notice(state.KindPairing, state.Hash(r.Out.ID+"\x00"+code)+"-code", "I don't know you yet. Your pairing code is `"+code+"` (valid for one hour). "+
-		"Ask one of my owners to send `!pair "+code+"` in their chat with me, then send your message again.")}, nil
+	return []state.Message{r.Out.Notice(state.KindPairing, state.Hash(r.Out.ID+"\x00"+code)+"-code",
+		"I don't know you yet. Your pairing code is `"+code+"` (valid for one hour). "+
+			"Ask one of my owners to send `!pair "+code+"` in their chat with me, then send your message again.")}, nil
 }
 
 // inVain tells somebody who addresses the bot that it does not work for them in this room, once a day and room.

@@ -1,8 +1,8 @@
 // Package models decides which model of the Gemini API a setting means, by asking the API.
 //
-// A setting is the name of a model, or auto, pro, flash or an alias of the API, which mean other models in the course of
-// time. What they mean is chosen when it is first needed and once a day, and kept in models.json, so that a start does
-// not depend on the API. A model that was set by name is never replaced.
+// A setting is the name of a model, or auto, pro, flash or an alias of the API, which mean other models in the course
+// of time. What they mean is chosen when it is first needed and once a day, and kept in models.json, so that a start
+// does not depend on the API. A model that was set by name is never replaced.
 package models
 
 import (
@@ -57,7 +57,8 @@ type Models struct {
 
 // Open reads the choices in a state folder. A file that cannot be read is as good as none.
 func Open(dir string, client *gemini.Client, log zerolog.Logger) *Models {
-	m := &Models{client: client, file: filepath.Join(dir, "models.json"), log: log, asking: make(chan struct{}, 1), changed: make(chan string, 20)}
+	m := &Models{client: client, file: filepath.Join(dir, "models.json"), log: log, asking: make(chan struct{}, 1),
+		changed: make(chan string, 20)}
 	data, err := os.ReadFile(m.file)
 	if err == nil {
 		err = json.Unmarshal(data, &m.kept)
@@ -72,8 +73,8 @@ func Open(dir string, client *gemini.Client, log zerolog.Logger) *Models {
 	return m
 }
 
-// Watch chooses the models again, now and once a day, for those of the settings that mean different models in the course
-// of time, until ctx ends. It tells the owners of each model that is no longer available.
+// Watch chooses the models again, now and once a day, for those of the settings that mean different models in the
+// course of time, until ctx ends. It tells the owners of each model that is no longer available.
 func (m *Models) Watch(ctx context.Context, settings func() []string, tell func(said string)) {
 	again := retry.New(time.Minute, time.Hour)
 	for ctx.Err() == nil {
@@ -114,8 +115,8 @@ func (m *Models) Now(setting string) (Choice, bool) {
 	return c, ok
 }
 
-// Choose returns the name of the model that a setting means. If that is not known yet, it asks, and goes on asking for a
-// while if the API cannot be reached. The error has a sentence.
+// Choose returns the name of the model that a setting means. If that is not known yet, it asks, and goes on asking for
+// a while if the API cannot be reached. The error has a sentence.
 func (m *Models) Choose(ctx context.Context, setting string) (name string, err error) {
 	for again := retry.New(time.Second, 8*time.Second).Until(time.Now().Add(taskTime)); ; {
 		if c, ok := m.Now(setting); ok {
@@ -191,7 +192,8 @@ func (m *Models) find(ctx context.Context, setting, gone string) (c Choice, err 
 	}
 	if lost && c.Name != last.Name {
 		select {
-		case m.changed <- fmt.Sprintf("⚠️ The model `%s` is no longer available to the key. `%s` now means `%s`: %s.", last.Name, setting, c.Name, c.Why):
+		case m.changed <- fmt.Sprintf("⚠️ The model `%s` is no longer available to the key. `%s` now means `%s`: %s.",
+			last.Name, setting, c.Name, c.Why):
 		default: // nobody reads them while the bot stops
 		}
 	}

@@ -14,8 +14,8 @@ import (
 const maxTries = 12
 
 // pick returns the first candidate that the key may use; last is the choice so far, "" for none. try generates one
-// token. A quota per minute proves that the key may use a model. One that is merely busy does not stop being the choice,
-// and becomes it only if nothing else answers. The error is a *gemini.Refusal.
+// token. A quota per minute proves that the key may use a model. One that is merely busy does not stop being the
+// choice, and becomes it only if nothing else answers. The error is a *gemini.Refusal.
 func pick(ranked []candidate, last string, try func(model string) error) (name, why string, err error) {
 	var busy *candidate
 	var passed []string
@@ -55,7 +55,8 @@ func pick(ranked []candidate, last string, try func(model string) error) (name, 
 	case len(ranked) == 0:
 		return "", "", &gemini.Refusal{Kind: gemini.NoModel, Message: "the API lists none of this kind"}
 	}
-	return "", "", &gemini.Refusal{Kind: gemini.NoModel, Message: "none that the API lists answers: " + strings.Join(passed, ", ")}
+	return "", "", &gemini.Refusal{Kind: gemini.NoModel, Message: "none that the API lists answers: " +
+		strings.Join(passed, ", ")}
 }
 
 // short says in a few words why a model was passed over.
@@ -75,7 +76,8 @@ func short(r *gemini.Refusal) string {
 
 // Ask asks the API what auto, pro, flash or an alias means; last is what it has meant so far. note gets the result of
 // each try. The error is a *gemini.Refusal, or of ctx.
-func Ask(ctx context.Context, client *gemini.Client, setting, last string, note func(model string, err error)) (c Choice, err error) {
+func Ask(ctx context.Context, client *gemini.Client, setting, last string,
+	note func(model string, err error)) (c Choice, err error) {
 	listed, err := client.List(ctx)
 	if err != nil {
 		return c, err
@@ -92,7 +94,8 @@ func Ask(ctx context.Context, client *gemini.Client, setting, last string, note 
 }
 
 // resolve returns what an alias means. The CLI knows models better by their own name, so that is used if it is listed.
-func resolve(ctx context.Context, client *gemini.Client, alias, last string, listed []gemini.Model) (c Choice, err error) {
+func resolve(ctx context.Context, client *gemini.Client, alias, last string,
+	listed []gemini.Model) (c Choice, err error) {
 	version, err := client.Resolve(ctx, alias)
 	var r *gemini.Refusal
 	if errors.As(err, &r) && (r.Kind == gemini.Quota && !r.None || r.Kind == gemini.Overload) {

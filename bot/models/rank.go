@@ -83,7 +83,8 @@ func rank(listed []gemini.Model, setting string) (ranked []candidate) {
 			continue
 		}
 		plain := strings.TrimSuffix(c.name, c.suffix)
-		if c.suffix == "" || !slices.ContainsFunc(listed, func(m gemini.Model) bool { return m.Name == plain && m.Generates() }) {
+		if c.suffix == "" || !slices.ContainsFunc(listed,
+			func(m gemini.Model) bool { return m.Name == plain && m.Generates() }) {
 			ranked = append(ranked, c)
 		}
 	}

@@ -42,7 +42,8 @@ func (m *Models) named(ctx context.Context, gone string) string {
 	case len(names) == 0:
 		return said + " No other model that I know how to use answers either."
 	}
-	return said + " These answer: `" + strings.Join(names, "`, `") + "`. An owner can set one with `!model NAME`, or let me choose with `!model auto`; the operator can set GEMINI_MODEL."
+	return said + " These answer: `" + strings.Join(names, "`, `") +
+		"`. An owner can set one with `!model NAME`, or let me choose with `!model auto`; the operator can set GEMINI_MODEL."
 }
 
 // Usable returns the best models, at most as many as most, that the key may use, without those in except. It tries each

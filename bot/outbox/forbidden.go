@@ -10,8 +10,8 @@ import (
 	"matrix-tui/state/event"
 )
 
-// forbidden handles a refusal that is not about what is sent, such as M_FORBIDDEN. If the bot is not in the room, or its
-// power level is too low for messages, it leaves the room and gives up the unsent
+// forbidden handles a refusal that is not about what is sent, such as M_FORBIDDEN. If the bot is not in the room, or
+// its power level is too low for messages, it leaves the room and gives up the unsent
 // ones. If it may not send something else, such as reactions, it continues without.
 func (r *Room) forbidden(ctx context.Context, row state.Message, why error) error {
 	if !row.Says() {

@@ -8,20 +8,21 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// orphanTime is how long a homeserver may take for a request whose sender has died. Dendrite v0.15.2 goes on with it, forgets
-// its transaction ID, and takes the same message once more: in half of the cases if the sender dies within 6 ms of sending it.
+// orphanTime is how long a homeserver may take for a request whose sender has died. Dendrite v0.15.2 goes on with it,
+// forgets its transaction ID, and takes the same message once more: in half of the cases if the sender dies within 6 ms
+// of sending it.
 const orphanTime = 2 * time.Second
 
-// Inherit notes which messages the process before this one may have been sending when it ended. Call it before the first
-// message can be sent.
+// Inherit notes which messages the process before this one may have been sending when it ended. Call it before the
+// first message can be sent.
 func (s *Shared) Inherit(ctx context.Context) error {
 	last, err := s.Journal.Messages.LastSeq(ctx)
 	s.inherited.Store(last)
 	return err
 }
 
-// awaitInherited waits for the echo of a message that may have been on its way when the process before this one ended. That
-// can only be the first message of a room. It reports whether it has waited.
+// awaitInherited waits for the echo of a message that may have been on its way when the process before this one ended.
+// That can only be the first message of a room. It reports whether it has waited.
 func (r *Room) awaitInherited(ctx context.Context, row state.Message) bool {
 	if r.awaited || row.Seq > r.inherited.Load() {
 		return false

@@ -20,7 +20,8 @@ func (r *Room) unrelated(ctx context.Context, row state.Message, err error) erro
 	if !matrix.IsUnspecified(err) || row.Relation != state.Edit && row.Thread == "" {
 		return err
 	}
-	r.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected what a message relates to")
+	r.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).
+		Msg("the homeserver rejected what a message relates to")
 	if row.Relation == state.Edit {
 		return r.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 	}
@@ -38,7 +39,8 @@ func (r *Room) rejected(ctx context.Context, row state.Message, err error) error
 	}
 	if kind, said := substitute(row, err); said != "" && !held {
 		sentence := row
-		sentence.Kind, sentence.Txn, sentence.Body, sentence.File, sentence.Details, sentence.Small = kind, row.Txn+task.Instead, said, nil, "", ""
+		sentence.Kind, sentence.Txn, sentence.Body, sentence.File, sentence.Details, sentence.Small = kind,
+			row.Txn+task.Instead, said, nil, "", ""
 		if err := r.Journal.Messages.Queue(ctx, sentence); err != nil {
 			return err
 		}
@@ -51,8 +53,8 @@ func (r *Room) rejected(ctx context.Context, row state.Message, err error) error
 	return r.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 }
 
-// isHeld reports whether a message is the newest question of a task, or a part of it, and asks about a command. Nobody may
-// approve what was not shown.
+// isHeld reports whether a message is the newest question of a task, or a part of it, and asks about a command. Nobody
+// may approve what was not shown.
 func (r *Room) isHeld(ctx context.Context, row state.Message) (bool, error) {
 	if row.Kind != state.KindQuestion && row.Kind != state.KindQuestionPart {
 		return false, nil
@@ -67,8 +69,8 @@ func (r *Room) isHeld(ctx context.Context, row state.Message) (bool, error) {
 	return rec.HeldCommand != "" && len(rec.Answers) == row.Number, nil
 }
 
-// substitute returns what is said in place of a message that can never be sent because of err; "" for nothing. Substitutes
-// have none themselves, nor have reactions and notices about progress: what they announce follows.
+// substitute returns what is said in place of a message that can never be sent because of err; "" for nothing.
+// Substitutes have none themselves, nor have reactions and notices about progress: what they announce follows.
 func substitute(row state.Message, err error) (kind state.Kind, said string) {
 	why := "the homeserver rejects it"
 	if queue.IsPanic(err) {
@@ -82,29 +84,38 @@ func substitute(row state.Message, err error) (kind state.Kind, said string) {
 		return "", ""
 	case state.KindFinal:
 		if matrix.IsTooLarge(err) {
-			return state.KindTooLarge, "⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me for the result in parts."
+			return state.KindTooLarge, "⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me " +
+				"for the result in parts."
 		}
-		return state.KindTooLarge, "⚠️ I have an answer, but " + why + ". The task itself is done: ask me for the result in other words, or as a file."
+		return state.KindTooLarge, "⚠️ I have an answer, but " + why +
+			". The task itself is done: ask me for the result in other words, or as a file."
 	case state.KindQuestion:
-		return row.Kind, "⚠️ I have a question, but " + why + ". Reply to this, or use `!answer`, to tell me how to go on; `!stop` cancels the task. `!status` shows how the question begins."
+		return row.Kind, "⚠️ I have a question, but " + why +
+			". Reply to this, or use `!answer`, to tell me how to go on; `!stop` cancels the task. `!status` shows how the " +
+			"question begins."
 	case state.KindQuestionPart:
-		return row.Kind, "⚠️ A part of my question is missing, because " + why + ". Answer what you can see, or ask me for a shorter question."
+		return row.Kind, "⚠️ A part of my question is missing, because " + why +
+			". Answer what you can see, or ask me for a shorter question."
 	case state.KindReminder:
 		return row.Kind, "⏰ I am still waiting for an answer. `!status` shows the question."
 	case state.KindFile:
-		return state.KindFileNote, "⚠️ I cannot send the file " + text.Code(row.Body) + ", because " + why + ". It is in /workspace/outbox/sent."
+		return state.KindFileNote, "⚠️ I cannot send the file " + text.Code(row.Body) + ", because " + why +
+			". It is in /workspace/outbox/sent."
 	case state.KindArrival:
 		return row.Kind, "📥 A task was received over HTTP. I cannot show it, because " + why + "."
 	case state.KindGreeting:
 		return row.Kind, "👋 I am here. I have a longer greeting, but " + why + ". Send `!help` to see what I can do."
 	case state.KindPairing:
-		return row.Kind, "⚠️ I have a message about pairing, but " + why + ". Send me a message: if I do not answer, ask one of my owners to allow you with `!policy allow`."
+		return row.Kind, "⚠️ I have a message about pairing, but " + why +
+			". Send me a message: if I do not answer, ask one of my owners to allow you with `!policy allow`."
 	case state.KindUnread:
-		return row.Kind, "⚠️ I missed messages here, and cannot say more, because " + why + ". If I did not react to something, send it again."
+		return row.Kind, "⚠️ I missed messages here, and cannot say more, because " + why +
+			". If I did not react to something, send it again."
 	case state.KindUpgrade:
 		return row.Kind, "⚠️ I have news about the upgrade of this room, but " + why + ". My log on the host says more."
 	case state.KindAlert:
-		return row.Kind, "⚠️ I have an alert for my owners, but " + why + ". `matrix-tui doctor` and my log on the host say more."
+		return row.Kind, "⚠️ I have an alert for my owners, but " + why +
+			". `matrix-tui doctor` and my log on the host say more."
 	case state.KindUpdate:
 		return row.Kind, "⚠️ I have news about the update, but " + why + ". My log on the host says more."
 	}

@@ -30,8 +30,8 @@ type Shared struct {
 	inherited atomic.Int64 // messages up to this Seq are from the process before this one
 }
 
-// Questions hears what becomes of the messages that ask a task's questions. It is an interface because tasks queue their
-// messages here.
+// Questions hears what becomes of the messages that ask a task's questions. It is an interface because tasks queue
+// their messages here.
 type Questions interface {
 	// Look is called when a question of the task with a key was sent.
 	Look(ctx context.Context, key string) error
@@ -174,7 +174,8 @@ func (r *Room) send(ctx context.Context, row state.Message) error {
 		}
 		return r.forbidden(ctx, row, err) // Dendrite says something else if it does not have the room
 	}
-	r.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected a reaction or a redaction")
+	r.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).
+		Msg("the homeserver rejected a reaction or a redaction")
 	return r.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 }
 

@@ -21,10 +21,12 @@ func (r *Room) Sent(ctx context.Context, txn, event string) error {
 		return err
 	}
 	r.Log.Warn().Str("room", r.ID).Str("txn", txn).Str("event", event).Msg("the homeserver has taken a message twice")
-	if !row.Says() || row.Kind == state.KindNoticeEdit || row.Kind == state.KindQuestionEdit { // nobody sees that it is there twice
+	// nobody sees that it is there twice
+	if !row.Says() || row.Kind == state.KindNoticeEdit || row.Kind == state.KindQuestionEdit {
 		return nil
 	}
 	return r.Queue(ctx, state.Message{
-		Txn: state.Hash(r.ID+"\x00"+event) + "-twice", Room: r.ID, Kind: state.KindRedaction, Relation: state.Redaction, Target: event,
+		Txn: state.Hash(r.ID+"\x00"+event) + "-twice", Room: r.ID, Kind: state.KindRedaction, Relation: state.Redaction,
+		Target: event,
 	})
 }

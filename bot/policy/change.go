@@ -58,7 +58,8 @@ func parts(key, value string) []string {
 	if value == valueNone {
 		return list
 	}
-	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '\n' || key != "approvals" && (r == ' ' || r == '\t') }) {
+	for _, part := range strings.FieldsFunc(value,
+		func(r rune) bool { return r == ',' || r == '\n' || key != "approvals" && (r == ' ' || r == '\t') }) {
 		if part = strings.TrimSpace(part); part != "" && !slices.Contains(list, part) {
 			list = append(list, part)
 		}
@@ -124,7 +125,8 @@ func without(list []string, user string) []string {
 }
 
 func noUser(user string) error {
-	return sayf("%s is not a full user ID: use one like @alice:example.org, or @*:example.org for everyone on a server.", code(user))
+	return sayf("%s is not a full user ID: use one like @alice:example.org, or @*:example.org for everyone on a server.",
+		code(user))
 }
 
 // Reset removes everything the file says about a room, or about all rooms with room ""

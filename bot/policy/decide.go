@@ -50,8 +50,8 @@ const (
 	ReasonOff          = "off"           // heard, but nothing is answered here
 )
 
-// Decision says what happens to a message. One that is not heard leaves no visible trace but a pairing code, or a sentence
-// a day for those who address the bot in vain.
+// Decision says what happens to a message. One that is not heard leaves no visible trace but a pairing code, or a
+// sentence a day for those who address the bot in vain.
 type Decision struct {
 	Heard  bool   // it is context for the agent, and its sender may use the bot
 	Reply  bool   // it is a task or a command, and is answered

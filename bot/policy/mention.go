@@ -86,8 +86,8 @@ func namesOf(bot, displayname string) *names {
 	return n
 }
 
-// in reports whether a text contains one of the names. Most texts do not, and a regular expression takes milliseconds to
-// find nothing in a long one.
+// in reports whether a text contains one of the names. Most texts do not, and a regular expression takes milliseconds
+// to find nothing in a long one.
 func (n *names) in(body string) bool {
 	lower, name := strings.ToLower(body), strings.ToLower(strings.TrimSpace(n.displayname))
 	return (name != "" && strings.Contains(lower, name) || strings.Contains(lower, strings.ToLower(n.bot))) &&

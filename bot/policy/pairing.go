@@ -25,7 +25,8 @@ const (
 var (
 	ErrTooManyCodes    = errors.New("too many pending pairing codes") // send no answer
 	ErrWrongCode       = sayf("That pairing code is not valid. Codes have %d letters and digits and expire after one hour.", codeLength)
-	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within an hour, so I accept none for a while. `!policy allow @user:server` works without a code.", MaxWrongAttempts)
+	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within an hour, so I accept none for a while. `!policy "+
+		"allow @user:server` works without a code.", MaxWrongAttempts)
 )
 
 // Pairing manages the codes for unknown people: the bot gives one in a direct chat, and
@@ -88,7 +89,8 @@ func (p *Pairing) Code(user, room string, now time.Time) (string, error) {
 			ofUser++
 		}
 	}
-	if all >= MaxCodes || ofServer >= MaxCodesPerServer || ofUser >= MaxCodesPerUser || len(user) > 255 || len(room) > 255 {
+	if all >= MaxCodes || ofServer >= MaxCodesPerServer || ofUser >= MaxCodesPerUser || len(user) > 255 ||
+		len(room) > 255 {
 		return "", ErrTooManyCodes
 	}
 	made := pending{Code: newCode(), User: user, Room: room, Made: now.UTC()}

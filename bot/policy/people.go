@@ -8,7 +8,8 @@ import (
 // checkPeople checks a list of full user IDs and globs: @*:server is everyone on a server, @*:* everyone. There is no
 // other pattern, and case matters.
 func checkPeople(list []string) error {
-	return each(list, MaxPeople, "entries", IsEntry, "a full user ID; use one like @alice:example.org, or @*:example.org for everyone on a server")
+	return each(list, MaxPeople, "entries", IsEntry,
+		"a full user ID; use one like @alice:example.org, or @*:example.org for everyone on a server")
 }
 
 // IsEntry reports whether a list of people may contain the entry.

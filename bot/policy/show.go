@@ -15,7 +15,8 @@ const maxShown = 20
 func (s *Source) Show(room string) string {
 	text := s.Now().Show(room)
 	if err := s.Err(); err != nil {
-		text += fmt.Sprintf("\npolicy.yaml is invalid, so these settings stay in force until it is fixed: %s\n", code(err.Error()))
+		text += fmt.Sprintf("\npolicy.yaml is invalid, so these settings stay in force until it is fixed: %s\n",
+			code(err.Error()))
 	}
 	return text
 }

@@ -113,7 +113,8 @@ func sameFile(is, was fs.FileInfo) bool {
 
 // writeBytes replaces a file atomically; only its owner can read it.
 func writeBytes(path string, data []byte) error {
-	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600))
+	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)),
+		renameio.WithStaticPermissions(0o600))
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ func WatchAddress(ctx context.Context, account *matrix.Account, way *gateway.Gat
 			log.Debug().Err(err).Msg("cannot ask the homeserver for this host's address")
 		}
 		if err == nil && address.IsValid() && way.Own(address) {
-			log.Info().Stringer("address", address).Msg("containers cannot reach this address: the homeserver sees this host there")
+			log.Info().Stringer("address", address).
+				Msg("containers cannot reach this address: the homeserver sees this host there")
 		}
 		if retry.Sleep(ctx, time.Hour) != nil {
 			return

@@ -1,5 +1,6 @@
-// Package presence keeps what the homeserver shows of the bot and of others besides messages: the account's profile, read
-// receipts, who types, and the address from which the bot is seen. None of it is needed to work: errors are logged only.
+// Package presence keeps what the homeserver shows of the bot and of others besides messages: the account's profile,
+// read receipts, who types, and the address from which the bot is seen. None of it is needed to work: errors are logged
+// only.
 package presence
 
 import (
@@ -58,7 +59,8 @@ func (p *Profile) Set(ctx context.Context) {
 // Note reads the profile again if an event says that it has changed: the rooms call the bot by another name.
 func (p *Profile) Note(ctx context.Context, e event.Event) {
 	user, m, ok := e.Member()
-	if !ok || user != p.Account.UserID() || m.Membership != "join" || m.Before != "join" || m.Name == p.Name() || !p.reading.CompareAndSwap(false, true) {
+	if !ok || user != p.Account.UserID() || m.Membership != "join" || m.Before != "join" || m.Name == p.Name() ||
+		!p.reading.CompareAndSwap(false, true) {
 		return
 	}
 	p.Group.Start(func() {

@@ -1,6 +1,6 @@
-// Package proof decides who must prove that a message is theirs. A homeserver can write every unencrypted event itself, and
-// invent a direct chat with an owner. It can also add a device to an account, but not sign it. So what counts as a proof is
-// [event.Verified].
+// Package proof decides who must prove that a message is theirs. A homeserver can write every unencrypted event itself,
+// and invent a direct chat with an owner. It can also add a device to an account, but not sign it. So what counts as a
+// proof is [event.Verified].
 package proof
 
 import (
@@ -15,7 +15,8 @@ import (
 )
 
 // HowToVerify says where clients verify a session.
-const HowToVerify = "Element: Settings → Sessions (or Encryption) → Verify. Element X: Confirm your identity. Cinny: Settings → Devices → Verify Manually."
+const HowToVerify = "Element: Settings → Sessions (or Encryption) → Verify. Element X: Confirm your identity. Cinny: " +
+	"Settings → Devices → Verify Manually."
 
 // Rules say what needs a proof.
 type Rules struct {
@@ -58,7 +59,8 @@ func (r *Rules) Missing(ctx context.Context, e event.Event, what policy.Proof) (
 // Granted returns the answer to store if an event may answer a question with it, or what its sender
 // is told instead. A yes that grants something names its question, because relations and the order of
 // events are the homeserver's.
-func (r *Rules) Granted(ctx context.Context, row state.Event, q task.Question, answer string) (given, said string, err error) {
+func (r *Rules) Granted(ctx context.Context, row state.Event, q task.Question,
+	answer string) (given, said string, err error) {
 	what := policy.ProofAll
 	yes, named := q.Affirms(answer)
 	if yes {
@@ -83,7 +85,8 @@ func (r *Rules) Granted(ctx context.Context, row state.Event, q task.Question, a
 	case reaction && said != "":
 		return "", reactionText + "Reply to my question in an encrypted message instead.", nil
 	case yes && !encrypted && said != "":
-		return "", "A yes to this counts only in an encrypted message from a verified session. Encrypt this room, then" + name, nil
+		return "", "A yes to this counts only in an encrypted message from a verified session. Encrypt this room, then" +
+			name, nil
 	case said != "":
 		return "", said, nil
 	case yes && named:

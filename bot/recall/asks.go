@@ -52,7 +52,8 @@ var (
 // several kinds in no order.
 func LooksSecret(answer string) bool {
 	s := strings.Trim(strings.TrimSpace(answer), "`\"'")
-	if len(s) < 12 || len(s) > maxValue || strings.ContainsFunc(s, unicode.IsSpace) || public.MatchString(s) || idLike.MatchString(s) {
+	if len(s) < 12 || len(s) > maxValue || strings.ContainsFunc(s, unicode.IsSpace) || public.MatchString(s) ||
+		idLike.MatchString(s) {
 		return false
 	}
 	count, kinds, ordinary := map[rune]int{}, map[int]bool{}, true

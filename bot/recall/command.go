@@ -23,13 +23,16 @@ const (
 
 // Usage is what `!memory` takes.
 const Usage = "`!memory search WORDS` also finds what was said and done here. `!memory add TEXT` adds a fact. " +
-	"`!memory forget TEXT` forgets every message, result and note that contains the text, or the entry with an ID from a search."
+	"`!memory forget TEXT` forgets every message, result and note that contains the text, or the entry with an ID from " +
+	"a search."
 
-const off = "I have no memory: the operator has turned it off (`SLOTS_MEMORY=none`). The conversation and the files in `/workspace` are kept."
+const off = "I have no memory: the operator has turned it off (`SLOTS_MEMORY=none`). The conversation and the files " +
+	"in `/workspace` are kept."
 
-// Command carries out `!memory …` of a user, and returns the answer in Markdown. It does not know "forget", which takes more
-// than the memory. The others are rooms of which the tasks of this room use the memory.
-func (m *Memory) Command(ctx context.Context, room, event, by, text string, others ...string) (answer string, err error) {
+// Command carries out `!memory …` of a user, and returns the answer in Markdown. It does not know "forget", which takes
+// more than the memory. The others are rooms of which the tasks of this room use the memory.
+func (m *Memory) Command(ctx context.Context, room, event, by, text string,
+	others ...string) (answer string, err error) {
 	if m == nil {
 		return off, nil
 	}
@@ -64,7 +67,8 @@ func (m *Memory) search(ctx context.Context, room, words string) (string, error)
 		if !hit.Time.IsZero() {
 			day = hit.Time.Format(time.DateOnly) + " "
 		}
-		fmt.Fprintf(&out, "- `%s` %s%s: %s\n", hit.ID, day, hit.Source, clean.Line(strings.ReplaceAll(hit.Text, "`", "'"), 240))
+		fmt.Fprintf(&out, "- `%s` %s%s: %s\n", hit.ID, day, hit.Source,
+			clean.Line(strings.ReplaceAll(hit.Text, "`", "'"), 240))
 	}
 	return out.String(), nil
 }
@@ -107,8 +111,8 @@ func KindOf(word string) (state.NoteKind, bool) {
 	return kind, ok
 }
 
-// Import stores a conversation from a file, without secrets, in place of what came from there before. It returns how many
-// messages it has.
+// Import stores a conversation from a file, without secrets, in place of what came from there before. It returns how
+// many messages it has.
 func (m *Memory) Import(ctx context.Context, room, origin string, r io.Reader) (n int, err error) {
 	entries, err := memory.ParseImport(r)
 	if err != nil {
@@ -116,7 +120,8 @@ func (m *Memory) Import(ctx context.Context, room, origin string, r io.Reader) (
 	}
 	messages := make([]state.Imported, 0, len(entries))
 	for _, e := range entries {
-		messages = append(messages, state.Imported{Line: e.From, Time: e.Time, Speaker: e.Speaker, Text: m.filter.Clean(e.Text)})
+		messages = append(messages, state.Imported{Line: e.From, Time: e.Time, Speaker: e.Speaker,
+			Text: m.filter.Clean(e.Text)})
 	}
 	if err := m.journal.Memory.Import(ctx, room, origin, messages); err != nil {
 		return 0, err
@@ -218,7 +223,9 @@ func summary(notes []state.Note) string {
 
 // Forgotten is what a person is told after something was forgotten.
 func Forgotten(n int, open bool) string {
-	said := "I have forgotten " + strings.ToLower(text.Plural(n, "entry", "entries")) + ". The next task starts a new session. Other files in `/workspace` than the notes may still contain it, and so does this room's own timeline."
+	said := "I have forgotten " + strings.ToLower(text.Plural(n, "entry", "entries")) +
+		". The next task starts a new session. Other files in `/workspace` than the notes may still contain it, and so " +
+		"does this room's own timeline."
 	if open {
 		said += " A task that has not ended still has it: repeat the command when it has."
 	}

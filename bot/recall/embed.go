@@ -20,8 +20,8 @@ const (
 	maxAsked   = 4 << 10                // bytes of a query
 )
 
-// Embedder returns the vectors of texts, each of memory.Dimensions. Query says whether the text is searched for or kept.
-// Its errors contain no text. A memory.ErrCut uses as many tokens as an answer does.
+// Embedder returns the vectors of texts, each of memory.Dimensions. Query says whether the text is searched for or
+// kept. Its errors contain no text. A memory.ErrCut uses as many tokens as an answer does.
 type Embedder func(ctx context.Context, query bool, texts []string) ([][]float32, error)
 
 // embedder fetches the vectors of what rooms know, and of what they search for.
@@ -108,7 +108,8 @@ func (m *Memory) fetch(ctx context.Context, b *breaker, room string, query bool,
 // count records the result of a request.
 func (m *Memory) count(b *breaker, query bool, err error) {
 	if off := b.done(time.Now(), err); off > 0 {
-		m.log.Warn().Err(err).Str("off", off.String()).Bool("query", query).Msg("embeddings fail: memory is searched by words alone")
+		m.log.Warn().Err(err).Str("off", off.String()).Bool("query", query).
+			Msg("embeddings fail: memory is searched by words alone")
 	}
 }
 
@@ -145,8 +146,8 @@ func (e *embedder) next() (room string, ok bool) {
 	return room, true
 }
 
-// Embed fetches the vectors of what rooms learn, in the background, until ctx ends. What fails waits for the room's next
-// task.
+// Embed fetches the vectors of what rooms learn, in the background, until ctx ends. What fails waits for the room's
+// next task.
 func (m *Memory) Embed(ctx context.Context) {
 	if m == nil || m.embedder == nil {
 		return

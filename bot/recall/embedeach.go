@@ -43,7 +43,8 @@ func (m *Memory) embedEach(ctx context.Context, room string, of []memory.Unembed
 		taken, vectors = append(taken, one), append(vectors, vector...)
 	}
 	if len(refused) > 0 {
-		m.log.Warn().Str("room", room).Int("texts", len(refused)).Msg("the model refuses to embed texts of a room: they are found by words alone")
+		m.log.Warn().Str("room", room).Int("texts", len(refused)).
+			Msg("the model refuses to embed texts of a room: they are found by words alone")
 	}
 	return done, m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error {
 		return errors.Join(x.Embed(ctx, e.model, taken, vectors), x.Refuse(ctx, e.model, refused))

@@ -23,8 +23,8 @@ import (
 const (
 	// filesTime bounds an exchange with the files in a container.
 	filesTime = 20 * time.Second
-	// maxFile is the largest file that is read, in bytes. The bot adds nothing to MEMORY.md beyond half of it, or to a daily
-	// log beyond an eighth.
+	// maxFile is the largest file that is read, in bytes. The bot adds nothing to MEMORY.md beyond half of it, or to a
+	// daily log beyond an eighth.
 	maxFile = 1 << 20
 	// maxLogs and maxLogBytes bound the daily logs: the oldest of the bot's are removed. The record has what they said.
 	maxLogs, maxLogBytes = 400, maxFile / 2
@@ -50,11 +50,12 @@ type exchange struct {
 	full          bool
 }
 
-// Sync brings the memory files in a room's container and the record in line. Notes are written to their files, and what was
-// forgotten is removed from them: Sync returns how many lines. What people or the agent have added to them becomes notes, and
-// notes whose lines they have removed are forgotten. scrub also removes lines, if it is not nil. Call Sync while no task runs
-// in the container.
-func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub *scrub.Scrub) (removed int, err error) {
+// Sync brings the memory files in a room's container and the record in line. Notes are written to their files, and what
+// was forgotten is removed from them: Sync returns how many lines. What people or the agent have added to them becomes
+// notes, and notes whose lines they have removed are forgotten. scrub also removes lines, if it is not nil. Call Sync
+// while no task runs in the container.
+func (m *Memory) Sync(ctx context.Context, id string, container Container,
+	scrub *scrub.Scrub) (removed int, err error) {
 	if m == nil {
 		return 0, nil
 	}
@@ -132,7 +133,8 @@ func (e *exchange) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(e.journal.Memory.SetWritten(ctx, e.id, true, e.shown...), e.journal.Memory.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
+	if err := errors.Join(e.journal.Memory.SetWritten(ctx, e.id, true, e.shown...),
+		e.journal.Memory.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
 		return err
 	}
 	if len(added) == 0 {
@@ -149,8 +151,8 @@ func (e *exchange) remaining() []state.Note {
 	})
 }
 
-// forget removes the notes that are gone, and what they say from the history, which the next session is given, and the record,
-// unless it lives on in another note, as when somebody has added to a line.
+// forget removes the notes that are gone, and what they say from the history, which the next session is given, and the
+// record, unless it lives on in another note, as when somebody has added to a line.
 func (e *exchange) forget(ctx context.Context) error {
 	alive := ""
 	for _, n := range e.remaining() {
@@ -179,7 +181,8 @@ func (e *exchange) forget(ctx context.Context) error {
 	return errors.Join(e.journal.Memory.RemoveNotes(ctx, e.gone...), e.Doubt(ctx, e.id))
 }
 
-// pack prints the memory files, the newest logs first. It follows no link, and refuses to read a file that is too large.
+// pack prints the memory files, the newest logs first. It follows no link, and refuses to read a file that is too
+// large.
 const pack = `cd ` + workspace.Dir + ` || exit 1
 big=$(find MEMORY.md context.md status.md -maxdepth 0 -size +1024k 2>/dev/null); [ -z "$big" ] || exit 9
 { find MEMORY.md context.md status.md -maxdepth 0 -type f -print0

@@ -33,9 +33,9 @@ type Known struct {
 	given func(id string) bool // whether the session has it
 }
 
-// Find returns what a room knows about what a person says: a task, with what it quotes. What the session was given before
-// is left out; a new session has been given nothing. A failure is logged and finds nothing: a task never waits for its
-// memory. What the other rooms remember comes last.
+// Find returns what a room knows about what a person says: a task, with what it quotes. What the session was given
+// before is left out; a new session has been given nothing. A failure is logged and finds nothing: a task never waits
+// for its memory. What the other rooms remember comes last.
 func (m *Memory) Find(ctx context.Context, room, by, session, text string, others ...string) (k Known) {
 	if m == nil {
 		return k
@@ -73,12 +73,14 @@ func (m *Memory) Gave(room, session string, k Known) {
 }
 
 // find finds what fits. Notes of one person count for that person only.
-func (k *Known) find(ctx context.Context, x *memory.Index, notes []state.Note, by, text string, vector memory.Vector) error {
+func (k *Known) find(ctx context.Context, x *memory.Index, notes []state.Note, by, text string,
+	vector memory.Vector) error {
 	var seen []string
 	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
 		for _, hit := range hits {
 			twice := func(text string) bool { return strings.Contains(hit.Text, text) }
-			if len(out) == most || k.given(hit.ID) || k.given(hit.Path) || slices.ContainsFunc(seen, twice) || Instructs(hit.Text) {
+			if len(out) == most || k.given(hit.ID) || k.given(hit.Path) || slices.ContainsFunc(seen, twice) ||
+				Instructs(hit.Text) {
 				continue
 			}
 			seen = append(seen, hit.Text)
@@ -88,7 +90,8 @@ func (k *Known) find(ctx context.Context, x *memory.Index, notes []state.Note, b
 		return out
 	}
 	search := func(most int, least float64, sources ...memory.Source) ([]memory.Hit, error) {
-		return x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 3 * most, Min: least, Sources: sources, Person: cmp.Or(by, memory.Nobody)})
+		return x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 3 * most, Min: least, Sources: sources,
+			Person: cmp.Or(by, memory.Nobody)})
 	}
 
 	hits, err := search(mostPreferences, leastScore, memory.SourceNote)

@@ -24,7 +24,8 @@ const (
 var sections = []struct {
 	kind    state.NoteKind
 	heading string
-}{{state.Procedural, "Preferences"}, {state.Semantic, "Facts"}, {state.Reflective, "Decisions"}, {state.Answered, "Answers"}}
+}{{state.Procedural, "Preferences"}, {state.Semantic, "Facts"}, {state.Reflective, "Decisions"},
+	{state.Answered, "Answers"}}
 
 func headingOf(kind state.NoteKind) string {
 	for _, s := range sections {
@@ -77,8 +78,8 @@ var taskEntry = compiled(`^\[[^\]\n]*\] Task: ([^\n]*)`)
 const maxLost = 3
 
 // merge brings MEMORY.md or a daily log in line with its notes, and returns it as it should be. A line that is gone is
-// forgotten, unless the file is gone or most of it is: an agent has reworded it, perhaps because a page asked for that. A
-// new line becomes a note.
+// forgotten, unless the file is gone or most of it is: an agent has reworded it, perhaps because a page asked for that.
+// A new line becomes a note.
 func (e *exchange) merge(name, content string) string {
 	notes, there := e.notes[name], map[string]bool{}
 	for line := range strings.Lines(content) {
@@ -147,7 +148,8 @@ func (e *exchange) learnLines(name, content string, known map[string]bool) {
 			continue
 		}
 		known[plain(text)] = true
-		n := state.Note{Room: e.id, Kind: kind, Text: text, Time: time.Now(), Salience: 0.8, Source: state.FromAgent, File: name, Written: true}
+		n := state.Note{Room: e.id, Kind: kind, Text: text, Time: time.Now(), Salience: 0.8, Source: state.FromAgent,
+			File: name, Written: true}
 		for _, s := range sections {
 			if s.heading == heading && name == mainFile {
 				n.Kind = s.kind
@@ -205,7 +207,8 @@ func insert(name, content, section, text string) string {
 }
 
 // preamble is the first paragraph of MEMORY.md.
-const preamble = "What this room has learned. You may edit this file: what you change or delete here is changed or forgotten everywhere."
+const preamble = "What this room has learned. You may edit this file: what you change or delete here is changed or " +
+	"forgotten everywhere."
 
 // title is the beginning of a new file.
 func title(name string) string {

@@ -157,7 +157,8 @@ func (o observer) conversation() memory.Document {
 	t, doc := o.task, memory.Document{Source: memory.SourceTranscript, Path: conversationPath(o.task.Room, o.task.Event)}
 	add := func(at time.Time, speaker, text, event string) {
 		n := len(doc.Entries) + 1
-		doc.Entries = append(doc.Entries, memory.Entry{From: n, To: n, Time: at, Speaker: speaker, Text: o.keep(text, o.secrets...), Event: event})
+		doc.Entries = append(doc.Entries, memory.Entry{From: n, To: n, Time: at, Speaker: speaker,
+			Text: o.keep(text, o.secrets...), Event: event})
 	}
 	for _, said := range t.Said {
 		add(t.Began, whom(said.By), said.Text, said.Event)
@@ -184,7 +185,8 @@ func (o observer) executions() memory.Document {
 		}
 		n := len(doc.Entries) + 1
 		doc.Entries = append(doc.Entries, memory.Entry{From: n, To: n, Time: t.Ended, Alone: true, Event: t.Event,
-			Text: fmt.Sprintf("Command: %s | Outcome: %s | Success: %t | Duration: %.1fs", command, outcome, success, took.Seconds())})
+			Text: fmt.Sprintf("Command: %s | Outcome: %s | Success: %t | Duration: %.1fs", command, outcome, success,
+				took.Seconds())})
 	}
 	add(o.asked(), o.outcome(), t.Success, t.Ended.Sub(t.Began))
 	for _, c := range t.Calls {
@@ -211,7 +213,8 @@ func (o observer) answers() (notes []state.Note) {
 		if about := o.asked(); about != "" {
 			text += " | Context: " + about
 		}
-		notes = append(notes, state.Note{Kind: state.Answered, Text: text, Quote: answer, Event: a.Event, By: a.By, Salience: 0.9, File: mainFile})
+		notes = append(notes, state.Note{Kind: state.Answered, Text: text, Quote: answer, Event: a.Event, By: a.By,
+			Salience: 0.9, File: mainFile})
 	}
 	return notes
 }
@@ -239,7 +242,8 @@ func (o observer) log() []state.Note {
 	if files := changed(t.Calls); len(files) > 0 {
 		entry += "; changed " + o.short(strings.Join(files, ", "))
 	}
-	note := state.Note{Kind: state.Episodic, Text: entry + ")", Event: t.Event, By: t.By, Salience: 0.3, File: logFolder + t.Ended.Format(time.DateOnly) + ".md"}
+	note := state.Note{Kind: state.Episodic, Text: entry + ")", Event: t.Event, By: t.By, Salience: 0.3,
+		File: logFolder + t.Ended.Format(time.DateOnly) + ".md"}
 	if t.Success && len(t.Calls) > 0 {
 		note.Salience = didSomething
 	}

@@ -34,7 +34,8 @@ func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, vec
 			continue
 		}
 		err := m.use(ctx, other, writeTime, func(ctx context.Context, x *memory.Index) error {
-			hits, err := x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 2 * mostOthers, Min: leastScore, Sources: shared, Person: memory.Nobody})
+			hits, err := x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 2 * mostOthers, Min: leastScore,
+				Sources: shared, Person: memory.Nobody})
 			for _, hit := range hits {
 				all = append(all, found{hit, other})
 			}
@@ -62,6 +63,7 @@ func readsFrom(room string, others []string) string {
 	if len(others) == 0 {
 		return ""
 	}
-	return "Tasks here are also given what these rooms remember: `" + strings.Join(others[:min(len(others), maxOthers)], "`, `") +
+	return "Tasks here are also given what these rooms remember: `" +
+		strings.Join(others[:min(len(others), maxOthers)], "`, `") +
 		"`. An owner has set that in `policy.yaml` (`memory_from`).\n\n"
 }

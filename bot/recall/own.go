@@ -89,9 +89,12 @@ func sharesWord(a, b string) bool {
 	for _, word := range strings.FieldsFunc(strings.ToLower(a), notInWord) {
 		words[word] = utf8.RuneCountInString(word) > 1
 	}
-	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(b), notInWord), func(word string) bool { return words[word] && !common[word] })
+	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(b), notInWord),
+		func(word string) bool { return words[word] && !common[word] })
 }
 
 // common are words that say nothing about what a text is about.
-var common = map[string]bool{"the": true, "use": true, "and": true, "not": true, "please": true, "instead": true, "should": true, "which": true, "for": true, "with": true,
-	"is": true, "to": true, "of": true, "in": true, "it": true, "that": true, "this": true, "we": true, "my": true, "our": true, "on": true, "at": true, "be": true, "as": true}
+var common = map[string]bool{"the": true, "use": true, "and": true, "not": true, "please": true, "instead": true,
+	"should": true, "which": true, "for": true, "with": true,
+	"is": true, "to": true, "of": true, "in": true, "it": true, "that": true, "this": true, "we": true, "my": true,
+	"our": true, "on": true, "at": true, "be": true, "as": true}

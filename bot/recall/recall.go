@@ -46,7 +46,8 @@ type room struct {
 
 // New returns the memory in a state directory. The secrets never get into it.
 func New(dir string, store *state.Store, journal *state.Journal, log zerolog.Logger, secrets ...string) *Memory {
-	return &Memory{dir: dir, store: store, journal: journal, filter: NewFilter(secrets...), log: log, rooms: map[string]*room{}}
+	return &Memory{dir: dir, store: store, journal: journal, filter: NewFilter(secrets...), log: log,
+		rooms: map[string]*room{}}
 }
 
 func (m *Memory) room(id string) *room {
@@ -113,7 +114,8 @@ func (r *room) has(session, id string) bool {
 }
 
 // use uses the memory of a room for a limited time, if it has one.
-func (m *Memory) use(ctx context.Context, id string, most time.Duration, do func(context.Context, *memory.Index) error) error {
+func (m *Memory) use(ctx context.Context, id string, most time.Duration,
+	do func(context.Context, *memory.Index) error) error {
 	if !m.knows(id) {
 		return nil
 	}
@@ -127,11 +129,13 @@ func (m *Memory) knows(id string) bool {
 	if m == nil {
 		return false
 	}
-	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.Conversations.History(id))+len(m.store.Executions.In(id)) > 0 ||
+	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.Conversations.History(id))+
+		len(m.store.Executions.In(id)) > 0 ||
 		m.journal != nil && m.journal.Memory.Remembers(context.Background(), id)
 }
 
-// Learn stores what was observed in a task. It may be repeated. What the index does not take now comes with the next use.
+// Learn stores what was observed in a task. It may be repeated. What the index does not take now comes with the next
+// use.
 func (m *Memory) Learn(ctx context.Context, t Task) error {
 	if m == nil {
 		return nil
@@ -158,8 +162,8 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	return err
 }
 
-// welcome lets the room know again what people have said again. A task that is learned once more, as after a crash, is left
-// alone: something may have been forgotten since.
+// welcome lets the room know again what people have said again. A task that is learned once more, as after a crash, is
+// left alone: something may have been forgotten since.
 func (m *Memory) welcome(ctx context.Context, t Task) {
 	err := m.with(ctx, t.Room, func(x *memory.Index) error {
 		known, err := x.Has(ctx, executionPath(t.ID))
@@ -182,8 +186,8 @@ func said(t Task) (texts []string) {
 	return texts
 }
 
-// Conceal returns a text of a task as it may be written to a file: without the secrets that the bot knows or that people
-// gave as answers. A nil Memory does it, too.
+// Conceal returns a text of a task as it may be written to a file: without the secrets that the bot knows or that
+// people gave as answers. A nil Memory does it, too.
 func (m *Memory) Conceal(text string, answers []Answer) string {
 	filter := &Filter{}
 	if m != nil {
@@ -192,8 +196,8 @@ func (m *Memory) Conceal(text string, answers []Answer) string {
 	return filter.Clean(clean.Cut(text, maxSaid), secretsIn(answers)...)
 }
 
-// ConcealOutcome is Conceal for a text that may repeat what a page or a file says: it returns "" for one that reads like
-// planted instructions.
+// ConcealOutcome is Conceal for a text that may repeat what a page or a file says: it returns "" for one that reads
+// like planted instructions.
 func (m *Memory) ConcealOutcome(text string, answers []Answer) string {
 	if Instructs(clean.Cut(text, maxSaid)) {
 		return ""
@@ -218,8 +222,8 @@ func (m *Memory) Move(ctx context.Context, from, to string) error {
 	return errors.Join(m.Doubt(ctx, to), memory.Remove(m.dir, from))
 }
 
-// Doubt empties the index of a room, because the record changes: the next use builds it again. Call it before the change,
-// or a crash in between leaves what was there.
+// Doubt empties the index of a room, because the record changes: the next use builds it again. Call it before the
+// change, or a crash in between leaves what was there.
 func (m *Memory) Doubt(ctx context.Context, id string) error {
 	if m == nil {
 		return nil

@@ -32,14 +32,16 @@ func conversationPath(room, event string) string {
 // documents are notes as the index has them, each alone.
 func documents(notes []state.Note) (docs []memory.Document) {
 	for _, n := range notes {
-		doc := memory.Document{Source: memory.SourceNote, Path: "note/" + n.ID, Kind: string(n.Kind), Person: n.Scope, Weight: 0.75 + n.Salience/2}
+		doc := memory.Document{Source: memory.SourceNote, Path: "note/" + n.ID, Kind: string(n.Kind), Person: n.Scope,
+			Weight: 0.75 + n.Salience/2}
 		switch n.Kind {
 		case state.Answered:
 			doc.Source, doc.Path = memory.SourceAnswer, "answer/"+n.ID
 		case state.Episodic:
 			doc.Source, doc.Path = memory.SourceLog, "log/"+n.ID
 		}
-		doc.Entries = []memory.Entry{{From: 1, To: 1, Time: n.Time, Speaker: n.Scope, Text: n.Text, Event: n.Event, Alone: true}}
+		doc.Entries = []memory.Entry{{From: 1, To: 1, Time: n.Time, Speaker: n.Scope, Text: n.Text, Event: n.Event,
+			Alone: true}}
 		docs = append(docs, doc)
 	}
 	return docs
@@ -110,7 +112,8 @@ func (m *Memory) all(ctx context.Context, room string) ([]memory.Document, error
 }
 
 // done is what was done for the tasks of a room, except for those that are known.
-func (m *Memory) done(ctx context.Context, room string, known func(path string) (bool, error)) (docs []memory.Document, err error) {
+func (m *Memory) done(ctx context.Context, room string,
+	known func(path string) (bool, error)) (docs []memory.Document, err error) {
 	for _, raw := range m.store.Executions.In(room) {
 		e, ok := finished(raw)
 		if !ok {
@@ -131,8 +134,8 @@ func (m *Memory) done(ctx context.Context, room string, known func(path string) 
 	return docs, nil
 }
 
-// Unlearn keeps what a scrub hits out of the index, also if the history and the transcript still have it. It returns how many
-// entries that are.
+// Unlearn keeps what a scrub hits out of the index, also if the history and the transcript still have it. It returns
+// how many entries that are.
 func (m *Memory) Unlearn(ctx context.Context, room string, scrub *scrub.Scrub) (n int, err error) {
 	docs, err := m.all(ctx, room)
 	if err != nil {
@@ -184,7 +187,8 @@ func numbered(names map[string]int, name string) string {
 func importDocument(path string, messages []state.Imported) memory.Document {
 	doc := memory.Document{Source: memory.SourceImport, Path: path}
 	for _, one := range messages {
-		doc.Entries = append(doc.Entries, memory.Entry{From: one.Line, To: one.Line, Time: one.Time, Speaker: one.Speaker, Text: one.Text})
+		doc.Entries = append(doc.Entries, memory.Entry{From: one.Line, To: one.Line, Time: one.Time, Speaker: one.Speaker,
+			Text: one.Text})
 	}
 	return doc
 }
@@ -218,7 +222,8 @@ func (f *Filter) conversations(room string, lines []transcripts.Line) (docs []me
 			}
 		}
 		switch line.Kind {
-		case transcripts.KindBegin, transcripts.KindUser, transcripts.KindAssistant: // what the tools printed is not worth remembering
+		case transcripts.KindBegin, transcripts.KindUser, transcripts.KindAssistant:
+			// what the tools printed is not worth remembering
 		default:
 			continue
 		}
@@ -241,7 +246,8 @@ func (f *Filter) transcribed(path string, lines []transcripts.Line) memory.Docum
 	var secrets []string // that people gave as answers
 	asked := ""
 	for _, line := range lines {
-		e := memory.Entry{From: len(doc.Entries) + 1, To: len(doc.Entries) + 1, Time: line.Time, Speaker: "user", Event: line.Event}
+		e := memory.Entry{From: len(doc.Entries) + 1, To: len(doc.Entries) + 1, Time: line.Time, Speaker: "user",
+			Event: line.Event}
 		if line.Kind == transcripts.KindAssistant {
 			e.Speaker, e.Event, asked = "assistant", "", line.Text
 		} else if AsksForSecret(asked) {
@@ -254,8 +260,8 @@ func (f *Filter) transcribed(path string, lines []transcripts.Line) memory.Docum
 	return doc
 }
 
-// Relearn adds again what is noted of a task of which an edit has changed the words, after the record was changed. The index
-// is built again.
+// Relearn adds again what is noted of a task of which an edit has changed the words, after the record was changed. The
+// index is built again.
 func (m *Memory) Relearn(ctx context.Context, room, event string) error {
 	if m == nil {
 		return nil
@@ -282,7 +288,8 @@ func isAbout(e execution.Execution, event string) bool {
 // learned.
 func finished(raw json.RawMessage) (e execution.Execution, ok bool) {
 	err := json.Unmarshal(raw, &e)
-	return e, err == nil && e.ID != "" && !isCompaction(strings.Join(e.Transcript, "")) && (e.State == execution.Done || e.State == execution.Failed)
+	return e, err == nil && e.ID != "" && !isCompaction(strings.Join(e.Transcript, "")) &&
+		(e.State == execution.Done || e.State == execution.Failed)
 }
 
 // isCompaction reports whether a task only summarises a session: nothing is learned from it.
@@ -290,7 +297,8 @@ func isCompaction(text string) bool { return strings.HasPrefix(strings.ToLower(t
 
 // taskOf is what an execution tells about its task, with the calls of tools if the journal still has them.
 func (m *Memory) taskOf(ctx context.Context, room string, e execution.Execution) Task {
-	t := Task{Room: room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == execution.Done, Result: e.ErrorMessage}
+	t := Task{Room: room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt,
+		Success: e.State == execution.Done, Result: e.ErrorMessage}
 	said := e.Transcript
 	if len(said) == 0 { // its text is a plan
 		said = []string{strings.Join(e.Commands, "\n")}

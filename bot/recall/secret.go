@@ -18,17 +18,22 @@ const pemKey = `[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}`
 
 var shapes = []shape{
 	{compiled(`(?s)(-{4,5} ?BEGIN ` + pemKey + `.*?-{4,5} ?END ` + pemKey + `)`), anything, []string{"PRIVATE KEY"}},
-	{compiled(`(-{4,5} ?BEGIN ` + pemKey + `(?:\s*[A-Z][A-Za-z-]+: [^\n]*\n)*(?:(?:\\[nr]|[\s>|"'+,])*[A-Za-z0-9+/=]{20,})+` +
+	{compiled(`(-{4,5} ?BEGIN ` + pemKey +
+		`(?:\s*[A-Z][A-Za-z-]+: [^\n]*\n)*(?:(?:\\[nr]|[\s>|"'+,])*[A-Za-z0-9+/=]{20,})+` +
 		`(?:(?:\\[nr]|\s)+[A-Za-z0-9+/]+={1,2})?)`), anything, []string{"PRIVATE KEY"}}, // its end was cut off
-	{compiled(`((?:[A-Za-z0-9+/]{20,}(?:\\[nr]|[\s>|"'+,])+)+(?:[A-Za-z0-9+/=]+(?:\\[nr]|\s)+)?-{4,5} ?END ` + pemKey + `)`), anything, []string{"PRIVATE KEY"}},
+	{compiled(`((?:[A-Za-z0-9+/]{20,}(?:\\[nr]|[\s>|"'+,])+)+(?:[A-Za-z0-9+/=]+(?:\\[nr]|\s)+)?-{4,5} ?END ` + pemKey +
+		`)`), anything, []string{"PRIVATE KEY"}},
 	{compiled(`(eyJ[\w-]{10,}(?:\.{1,2}[\w-]+){1,4}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|` +
 		`gl(?:dt|rt|cbt|ptt|ft|soat|agent|oas)-[\w-]{16,}|xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|` +
 		`GOCSPX-[\w-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,}|syt_[\w+/=-]{16,}|m[ac][tr]_[A-Za-z0-9]{20,}_\w{6}|` +
 		`AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}|do[op]_v1_[a-f0-9]{32,}|dckr_pat_[\w-]{16,}|shp(?:at|ss)_[a-fA-F0-9]{20,}|hvs\.[\w-]{20,})`), mixed,
-		strings.Fields("eyJ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glagent- gloas- xox xapp- AIza ya29. GOCSPX- sk_ rk_ whsec_ syt_ mat_ mct_ mar_ mcr_ AGE-SECRET doo_v1_ dop_v1_ dckr_pat_ shpat_ shpss_ hvs.")},
+		strings.Fields("eyJ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glagent- " +
+			"gloas- xox xapp- AIza ya29. GOCSPX- sk_ rk_ whsec_ syt_ mat_ mct_ mar_ mcr_ AGE-SECRET doo_v1_ dop_v1_ dckr_pat_ " +
+			"shpat_ shpss_ hvs.")},
 	{compiled(`(?:^|[^A-Za-z0-9])((?:AKIA|ASIA)[A-Z0-9]{16}|sk-[\w-]{18,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|hf_[A-Za-z0-9]{30,}|` +
 		`gsk_[A-Za-z0-9]{30,}|xai-[A-Za-z0-9]{30,}|tskey-[\w-]{16,}|\d{8,10}:AA[\w-]{30,}|SG\.[\w-]{16,}\.[\w-]{16,}|SK[0-9a-f]{32}|` +
-		`1//0[\w-]{30,}|Es[1-9A-HJ-NP-Za-km-z]{2}(?: [1-9A-HJ-NP-Za-km-z]{4}){10,11}(?: [1-9A-HJ-NP-Za-km-z]{1,3})?)\b`), mixed, nil},
+		`1//0[\w-]{30,}|Es[1-9A-HJ-NP-Za-km-z]{2}(?: [1-9A-HJ-NP-Za-km-z]{4}){10,11}(?: [1-9A-HJ-NP-Za-km-z]{1,3})?)\b`),
+		mixed, nil},
 	{compiled(`hooks\.slack\.com/services/(T\w+/B\w+/\w{10,})`), anything, nil},
 	{compiled(`(?i)aws_?secret(?:_?access)?_?key\W{1,12}([A-Za-z0-9/+]{40})`), anything, nil},
 	{compiled(`(?i)authorization\\?["']?[ \t]*[:=][ \t]*\\?["']?(?:basic|bearer|token|apikey)[ \t]+([^\s"'\\,$<{*\[%][^\s"'\\,]{5,})`), mixed, nil},
@@ -76,7 +81,8 @@ func hideShapes(s string) string {
 // assigned matches the name of a secret and what is between it and the value, the link.
 var assigned = compiled(`(?i)((?:pass(?:word|wd|phrase|wort|code)|kennwort|pwd|\bpass|_pass|secret|token|api[_ -]?(?:key|schlüssel)|` +
 	`(?:access|secret|private|auth|encryption|signing|master|recovery|storage|account|shared|license)[_ -]?key|schlüssel|` +
-	`contraseña|mot de passe|пароль)(?:[_-]?(?:access[_-]?key|key|value|hash|prod|production|dev|staging|\d))?)\\?["'` + "`" + `\])*]{0,3}` +
+	`contraseña|mot de passe|пароль)(?:[_-]?(?:access[_-]?key|key|value|hash|prod|production|dev|staging|\d))?)\\?["'` +
+	"`" + `\])*]{0,3}` +
 	`((?:[ \t]+(?:for|of|to|on|from|at|in|für|von|zu|zum|zur|auf|vom|im|am)[ \t][^\n:=.?!]{0,40}?)?(?:[ \t]*(?:=>|:=|==?|:(?:[ \t]*[|>]?-?\n)?)[ \t]*|` +
 	`[ \t]+(?:is|was|ist|war|lautet|heißt|est|es|changed to|set to|to|auf|zu)[ \t]*:?[ \t]+(?:(?:now|still|just|set to|jetzt|noch)[ \t]+)?)|>|[ \t]+)`)
 
@@ -110,7 +116,8 @@ func value(s string) (start, end int, quoted bool) {
 	start = len(line) - len(strings.TrimLeft(line, "*_")) // emphasis
 	for _, q := range quotes {
 		if strings.HasPrefix(line[start:], q[0]) {
-			if n := strings.Index(strings.ReplaceAll(line[start+len(q[0]):], `\`+q[1], strings.Repeat("x", len(q[1])+1)), q[1]); n >= 0 {
+			if n := strings.Index(strings.ReplaceAll(line[start+len(q[0]):], `\`+q[1], strings.Repeat("x", len(q[1])+1)),
+				q[1]); n >= 0 {
 				return start + len(q[0]), start + len(q[0]) + n, true
 			}
 			start += len(q[0]) // its end is missing
@@ -118,7 +125,10 @@ func value(s string) (start, end int, quoted bool) {
 		}
 	}
 	v := line[start:]
-	if n := strings.IndexFunc(v, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("\"'`", c) }); n >= 0 {
+	if n := strings.IndexFunc(v, func(c rune) bool {
+		return unicode.IsSpace(c) ||
+			strings.ContainsRune("\"'`", c)
+	}); n >= 0 {
 		v = v[:n]
 	}
 	if m := nextField.FindStringIndex(v); m != nil {
@@ -148,7 +158,8 @@ func isAssigned(name, link, v string, quoted, option bool) bool {
 	isPassword, constant := passwordName.MatchString(name), strings.ToUpper(name) == name
 	letters, digits := strings.ContainsFunc(v, unicode.IsLetter), strings.ContainsFunc(v, unicode.IsDigit)
 	switch {
-	case len(v) < minSecret, noValue.MatchString(v), noSecret.MatchString(v), public.MatchString(v), strings.HasPrefix(v, "[secret"):
+	case len(v) < minSecret, noValue.MatchString(v), noSecret.MatchString(v), public.MatchString(v),
+		strings.HasPrefix(v, "[secret"):
 		return false
 	case !quoted && expression.MatchString(v), !quoted && call.MatchString(v):
 		return false

@@ -18,7 +18,8 @@ func (a *Access) IsOwner(user string) bool { return slices.Contains(a.Owners, us
 
 // MayUse decides whether a user may use the bot in a room; direct says that it is a direct chat.
 func (a *Access) MayUse(room, user string, direct bool) policy.Decision {
-	return a.Policy.Decide(policy.Query{Room: room, Sender: user, Owners: a.Owners, Allow: a.Allow, Direct: direct, Mentioned: true})
+	return a.Policy.Decide(policy.Query{Room: room, Sender: user, Owners: a.Owners, Allow: a.Allow, Direct: direct,
+		Mentioned: true})
 }
 
 // Hears reports whether a user may use the bot in a room, as the room is now.

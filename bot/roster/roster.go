@@ -1,5 +1,6 @@
-// Package roster knows who is in which room, as far as the bot needs it: which rooms are direct chats, how many members a
-// room has, whether the bot is one of them, and who may use it there. It asks the homeserver for what it does not know.
+// Package roster knows who is in which room, as far as the bot needs it: which rooms are direct chats, how many members
+// a room has, whether the bot is one of them, and who may use it there. It asks the homeserver for what it does not
+// know.
 package roster
 
 import (
@@ -58,8 +59,8 @@ func (r *Roster) Load(ctx context.Context) error {
 // IsDirect reports whether a room is a direct chat.
 func (r *Roster) IsDirect(room string) bool { return r.Direct.User(room) != "" }
 
-// MarkDirect adds a room to the direct chats with a user. If the homeserver goes on refusing that, or will never accept it,
-// only this process knows.
+// MarkDirect adds a room to the direct chats with a user. If the homeserver goes on refusing that, or will never accept
+// it, only this process knows.
 func (r *Roster) MarkDirect(ctx context.Context, user, room string, refused *matrix.Refusals) error {
 	users, changed := r.Direct.With(user, room)
 	if !changed {
@@ -68,7 +69,8 @@ func (r *Roster) MarkDirect(ctx context.Context, user, room string, refused *mat
 	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
 	if err := r.Account.Rooms.SetDirect(call, users); refused.Again("direct "+room, err) {
-		return sentence.New(fmt.Errorf("store direct chat: %w", err), "The homeserver does not let me note that this is a direct chat.")
+		return sentence.New(fmt.Errorf("store direct chat: %w", err),
+			"The homeserver does not let me note that this is a direct chat.")
 	} else if err != nil {
 		r.Log.Warn().Err(err).Str("room", room).Msg("cannot store the list of direct chats")
 	}
@@ -100,8 +102,8 @@ func (r *Roster) forget(room string) {
 	r.Invited.Forget(room)
 }
 
-// MayBeAlone reports whether the bot and one other person may be a room's only members. It makes no request: if the number
-// is not known, the answer is true.
+// MayBeAlone reports whether the bot and one other person may be a room's only members. It makes no request: if the
+// number is not known, the answer is true.
 func (r *Roster) MayBeAlone(room string) bool {
 	members, known := r.Joined.Of(room)
 	return !known || members == 2
@@ -122,7 +124,8 @@ func (r *Roster) WillBeAlone(ctx context.Context, room string) (bool, error) {
 	if err != nil || !alone {
 		return false, err
 	}
-	invited, err := r.Invited.get(ctx, room, func(ctx context.Context) (int, error) { return r.Account.Rooms.Invited(ctx, room) })
+	invited, err := r.Invited.get(ctx, room,
+		func(ctx context.Context) (int, error) { return r.Account.Rooms.Invited(ctx, room) })
 	return invited == 0 && err == nil, err
 }
 

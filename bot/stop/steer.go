@@ -31,7 +31,8 @@ func (o Orders) Steer(ctx context.Context, row state.Event, text string) error {
 	return o.Out.Tell(ctx, row, "No task is running. Send this as a new task.")
 }
 
-// Add adds what the message in row says to a task that has no result yet, and finishes the row. The caller holds the lock.
+// Add adds what the message in row says to a task that has no result yet, and finishes the row. The caller holds the
+// lock.
 func (o Orders) Add(ctx context.Context, rec state.Task, row state.Event, said state.Said) error {
 	for _, one := range rec.Said {
 		if one.Event == row.ID { // stored before a restart
@@ -39,7 +40,8 @@ func (o Orders) Add(ctx context.Context, rec state.Task, row state.Event, said s
 		}
 	}
 	if len(rec.Said) >= MaxSaid {
-		return o.Out.Tell(ctx, row, "This task has already received too many messages. Cancel it with `!stop`, then send a new task.")
+		return o.Out.Tell(ctx, row, "This task has already received too many messages. Cancel it with `!stop`, then send a "+
+			"new task.")
 	}
 	m, _ := row.Message()
 	said.By, said.Event, said.At, said.File = row.Sender, row.ID, row.Time, m.File != nil && !m.IsEdit()

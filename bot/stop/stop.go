@@ -1,5 +1,5 @@
-// Package stop carries out the orders to a task that has begun or waits: to stop it, to withdraw it before it starts, and
-// to take in another message. It finds out which task is meant. It decides nothing about other messages.
+// Package stop carries out the orders to a task that has begun or waits: to stop it, to withdraw it before it starts,
+// and to take in another message. It finds out which task is meant. It decides nothing about other messages.
 package stop
 
 import (
@@ -21,8 +21,8 @@ type Orders struct {
 	Out *outbox.Room
 }
 
-// meant picks the task that a user means by !stop without a reply: the running task, unless it is somebody else's and the
-// user has an open question; else the task of the user's newest question; else the only open one; else nil.
+// meant picks the task that a user means by !stop without a reply: the running task, unless it is somebody else's and
+// the user has an open question; else the task of the user's newest question; else the only open one; else nil.
 func meant(all []turn.Open, user string) *turn.Open {
 	own := func(one turn.Open) bool { return one.Task.Asker() == user }
 	running := slices.IndexFunc(all, func(one turn.Open) bool { return one.Running })
@@ -64,8 +64,8 @@ func (o Orders) Works(ctx context.Context, user string) bool {
 	return err == nil && next.Requester == user && !next.Due.At.IsZero() // it waits for its model
 }
 
-// Stop stops the task that the message in row replies to, directly or through one of the task's messages, or else, of those
-// in its thread if it has one, the one that is meant.
+// Stop stops the task that the message in row replies to, directly or through one of the task's messages, or else, of
+// those in its thread if it has one, the one that is meant.
 func (o Orders) Stop(ctx context.Context, row state.Event) error {
 	m, _ := row.Message()
 	o.Lock()

@@ -27,7 +27,8 @@ func (b allowance) settle(ctx context.Context) (out agent.Outcome, err error) {
 	}
 	err = t.decide(ctx, func() error {
 		if !allowsMore(t.Given().Answer) {
-			out = agent.Outcome{Ended: agent.Stopped, Detail: "Stopped: this room's tokens for today are used up. The work so far is in /workspace."}
+			out = agent.Outcome{Ended: agent.Stopped,
+				Detail: "Stopped: this room's tokens for today are used up. The work so far is in /workspace."}
 			return nil
 		}
 		t.rec.Budget = 0
@@ -52,5 +53,6 @@ func allowsMore(answer string) bool {
 	}
 	words := strings.FieldsFunc(answer, func(c rune) bool { return !unicode.IsLetter(c) })
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "please" || word == "just" })
-	return slices.Contains([]string{"continue", "go on", "go ahead", "keep going", "carry on", "sure"}, strings.Join(words, " "))
+	return slices.Contains([]string{"continue", "go on", "go ahead", "keep going", "carry on", "sure"},
+		strings.Join(words, " "))
 }

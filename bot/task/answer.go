@@ -20,7 +20,8 @@ import (
 // key of an earlier answer changes nothing. The caller wakes the worker. The error is an
 // *execution.TransitionError if the task is not waiting for that answer, and execution.ErrLimit if
 // the answer is empty or too long, or must name its question.
-func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, number int, busy func(key string) bool, closes ...string) (*Task, error) {
+func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, number int,
+	busy func(key string) bool, closes ...string) (*Task, error) {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
 	rec, err := e.Journal.Tasks.Get(ctx, key)
@@ -28,7 +29,8 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 		return nil, fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
-	if given.Key != "" && slices.ContainsFunc(t.exec.Answers, func(a execution.Answer) bool { return a.Key == given.Key }) {
+	if given.Key != "" && slices.ContainsFunc(t.exec.Answers,
+		func(a execution.Answer) bool { return a.Key == given.Key }) {
 		return t, nil
 	}
 	if rec.State != state.TaskWaiting { // the stored execution may still say that it waits
@@ -36,11 +38,15 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 	}
 	open := t.exec.QuestionNumber()
 	if number != 0 && number != open {
-		return t, &execution.TransitionError{ID: t.exec.ID, From: execution.Running, To: execution.Running} // that one was answered, or was not asked
+		return t, &execution.TransitionError{ID: t.exec.ID, From: execution.Running,
+			To: execution.Running} // that one was answered, or was not asked
 	}
 	last := t.Given()
-	if repeated := last.Answer == given.Answer && last.By == "" && given.By == ""; repeated && rec.HeldCommand != "" && number == 0 && given.Key == "" {
-		return t, sentence.Newf(execution.ErrLimit, "This could be your last answer again, but the task now asks for the approval of a command. If you mean that, send \"question\": \"%d\" as well.", open)
+	if repeated := last.Answer == given.Answer && last.By == "" && given.By == ""; repeated && rec.HeldCommand != "" &&
+		number == 0 && given.Key == "" {
+		return t, sentence.Newf(execution.ErrLimit,
+			"This could be your last answer again, but the task now asks for the approval of a command. If you mean that, "+
+				"send \"question\": \"%d\" as well.", open)
 	}
 	closed := t.Question().closed(t.Question().choice(given), given.Event)
 	if err := t.exec.Resume(given, time.Now()); err != nil {
@@ -49,7 +55,8 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 	t.rec.Around = ""
 	t.plan(agent.NeedsInput)
 	notice := t.Voice().notice(continuing(busy(key)))
-	if err := e.Journal.Tasks.Resume(ctx, t.Row(), e.Room.Render(ctx, append([]Message{notice}, closed...)...), closes...); err != nil {
+	if err := e.Journal.Tasks.Resume(ctx, t.Row(), e.Room.Render(ctx, append([]Message{notice}, closed...)...),
+		closes...); err != nil {
 		return t, fmt.Errorf("store answer: %w", err)
 	}
 	crash.At("bound")

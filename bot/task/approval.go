@@ -36,13 +36,15 @@ func (q Question) isShown(h agent.Held) bool {
 
 // approvalQuestion returns the question whether to run a command.
 func approvalQuestion(h agent.Held) string {
-	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(text.Reveal(h.Dir)), text.Fence(text.Reveal(h.Command)))
+	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(text.Reveal(h.Dir)),
+		text.Fence(text.Reveal(h.Command)))
 }
 
 // IsYes reports whether an answer is a plain yes. Nothing else runs a command.
 func IsYes(answer string) bool {
 	answer = strings.ToLower(strings.TrimRight(strings.TrimSpace(answer), "!.\uFE0F"))
-	return slices.Contains([]string{YesKey, "👍", "yes", "y", "ok", "okay", "approve", "approved", "run it", "go ahead"}, answer)
+	return slices.Contains([]string{YesKey, "👍", "yes", "y", "ok", "okay", "approve", "approved", "run it", "go ahead"},
+		answer)
 }
 
 // beginsYes reports whether the first word of an answer, or the first two, are a yes.
@@ -54,7 +56,8 @@ func beginsYes(answer string) bool {
 // denies reports whether a word of an answer is a no.
 func denies(answer string) bool {
 	no := []string{"no", "not", "never", "nein", "stop", "cancel", "abort", NoKey, "✘", "2"}
-	return slices.ContainsFunc(wordsOf(answer), func(word string) bool { return slices.Contains(no, word) || strings.HasSuffix(word, "n't") })
+	return slices.ContainsFunc(wordsOf(answer),
+		func(word string) bool { return slices.Contains(no, word) || strings.HasSuffix(word, "n't") })
 }
 
 func wordsOf(answer string) []string {
@@ -122,7 +125,8 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 	}
 	fault := approvedFault(status)
 	a.shown.ToolResult("approved", fault)
-	rec.Approved.Over, rec.Approved.Failed, rec.Approved.Output, rec.Approved.Result = true, fault != "", output.String(), approvedResult(status)
+	rec.Approved.Over, rec.Approved.Failed, rec.Approved.Output, rec.Approved.Result = true, fault != "", output.String(),
+		approvedResult(status)
 	err := t.decide(ctx, func() error { return t.env.Note(ctx, t.Row()) })
 	if errors.Is(err, errStopped) {
 		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the approved command. " + rec.Approved.Result}, nil

@@ -18,7 +18,8 @@ func (q Question) messages(ctx context.Context) []Message {
 	t, txn, n, env := q.t, q.Txn(), len(q.t.exec.Answers), q.t.env
 	proof := env.Room.Proof(ctx)
 	how := q.how(proof) + " within " + text.Duration(env.rules().QuestionTimeout)
-	m := t.Voice().long("question", q.text(t.exec.CurrentQuestion, t.exec.QuestionContext, "", "_"+how+". `!stop` cancels the task._"), env.NotifyQuestion)
+	m := t.Voice().long("question", q.text(t.exec.CurrentQuestion, t.exec.QuestionContext, "",
+		"_"+how+". `!stop` cancels the task._"), env.NotifyQuestion)
 	m.Kind, m.Number, m.Txn = state.KindQuestion, n, txn
 	m.Long.Kind, m.Long.Txn = state.KindQuestionPart, txn+"-"
 	said := []Message{m}
@@ -26,7 +27,8 @@ func (q Question) messages(ctx context.Context) []Message {
 		if yes, _ := q.Affirms(o.Answer); proof.Words || proof.Code && yes {
 			continue
 		}
-		said = append(said, Message{Message: state.Message{Kind: state.KindOption, Task: m.Task, Number: n, Txn: optionTxn(txn, i),
+		said = append(said, Message{Message: state.Message{Kind: state.KindOption, Task: m.Task, Number: n,
+			Txn:      optionTxn(txn, i),
 			Relation: state.Reaction, About: txn, Body: o.Key}})
 	}
 	return said
@@ -108,7 +110,8 @@ func (q Question) closed(line, event string) []Message {
 	if short := agent.WithoutOptions(question); short != "" && !q.IsHeld() {
 		question = short
 	}
-	edit := Message{Message: state.Message{Kind: state.KindQuestionEdit, Task: t.rec.Key, Number: n, Txn: txn + "-e", Notice: !t.env.NotifyQuestion,
+	edit := Message{Message: state.Message{Kind: state.KindQuestionEdit, Task: t.rec.Key, Number: n, Txn: txn + "-e",
+		Notice:   !t.env.NotifyQuestion,
 		Relation: state.Edit, About: txn, Body: t.Voice().reminder() + q.text(question, t.exec.QuestionContext, line, "")}}
 	if event != "" {
 		edit.Txn = ChoiceTxn(t.rec.Room, event)

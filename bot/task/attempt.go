@@ -234,7 +234,8 @@ func (a *attempt) event(e agent.Event) {
 			a.noted--
 			break
 		}
-		transcriptOf(a.task).add(transcripts.Line{Kind: transcripts.KindTool, Event: a.task.rec.Event, Tool: e.Tool, Text: e.Detail})
+		transcriptOf(a.task).add(transcripts.Line{Kind: transcripts.KindTool, Event: a.task.rec.Event, Tool: e.Tool,
+			Text: e.Detail})
 	case agent.EventSilent:
 		note := ""
 		if e.Quiet > 0 {
@@ -247,9 +248,11 @@ func (a *attempt) event(e agent.Event) {
 	crash.At("streaming")
 }
 
-const interruptedOften = "The container kept going down while I was working on this. Please check the host, then send the task again."
+const interruptedOften = "The container kept going down while I was working on this. Please check the host, then " +
+	"send the task again."
 
-const overflowedTwice = "The task became too long for the model, in a new session too. The work so far is in /workspace. " +
+const overflowedTwice = "The task became too long for the model, in a new session too. The work so far is in " +
+	"/workspace. " +
 	"Give me a smaller step, or tell me to read less at once; it starts a new session."
 
 // crashed returns an outcome with a sentence about err, or the error of ctx.
@@ -263,7 +266,8 @@ func crashed(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
 // crashing is a container with a crash point after the start of a run.
 type crashing struct{ agent.Container }
 
-func (c crashing) Run(ctx context.Context, spec sandbox.RunSpec, w io.Writer, begun func(bool)) (sandbox.RunStatus, error) {
+func (c crashing) Run(ctx context.Context, spec sandbox.RunSpec, w io.Writer,
+	begun func(bool)) (sandbox.RunStatus, error) {
 	return c.Container.Run(ctx, spec, w, func(existed bool) {
 		crash.At("started")
 		begun(existed)

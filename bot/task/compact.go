@@ -61,7 +61,9 @@ func (c compaction) refuse(ctx context.Context) (out agent.Outcome, err error) {
 	case err != nil:
 		return out, err
 	case open:
-		out = agent.Outcome{Ended: agent.Stopped, Detail: "I cannot compact the session while a question is open: its answer continues this session. Answer it or cancel it with `!stop`, then send `!compact` again."}
+		out = agent.Outcome{Ended: agent.Stopped,
+			Detail: "I cannot compact the session while a question is open: its answer continues this session. Answer it or " +
+				"cancel it with `!stop`, then send `!compact` again."}
 	case c.t.env.Store.Conversations.Session(c.t.env.ID) == "":
 		out = agent.Outcome{Ended: agent.Stopped, Detail: "There is nothing to compact: the next task starts a new session."}
 	}
@@ -82,7 +84,8 @@ func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcom
 		return out
 	}
 	if !c.current() {
-		out.Ended, out.Detail, out.Text = agent.Stopped, "I did not compact the session: somebody has started a new one meanwhile.", ""
+		out.Ended, out.Detail, out.Text = agent.Stopped,
+			"I did not compact the session: somebody has started a new one meanwhile.", ""
 		return out
 	}
 	history := t.env.Store.Conversations.History(t.env.ID)
@@ -116,7 +119,8 @@ func (c compaction) apply(ctx context.Context) error {
 		return nil // it has replaced them already
 	}
 	kept := newestTurns(store.Conversations.History(t.env.ID))
-	return store.Conversations.Compact(ctx, t.env.ID, store.Conversations.Session(t.env.ID), state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Key + "-summary"}, kept)
+	return store.Conversations.Compact(ctx, t.env.ID, store.Conversations.Session(t.env.ID),
+		state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Key + "-summary"}, kept)
 }
 
 // compactedText is the notice about a compaction: before is the session's length in tokens, 0 if it is unknown, after

@@ -87,7 +87,8 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 	crash.At("rested")
 	env.Room.Wake()
 	env.ProjectSoon(ctx, rec.Key)
-	env.Log.Info().Str("room", env.ID).Str("event", rec.Event).Str("model", rec.Model).Time("until", closure.Until).Msg("the task waits for the model")
+	env.Log.Info().Str("room", env.ID).Str("event", rec.Event).Str("model", rec.Model).Time("until",
+		closure.Until).Msg("the task waits for the model")
 	return true, nil
 }
 
@@ -123,5 +124,6 @@ func impatient(why string, c gemini.Closure, limit time.Duration, now time.Time)
 	if limit <= 0 {
 		return why + " Send the task again after " + clockText(c.Until, now) + "."
 	}
-	return fmt.Sprintf("%s I do not wait longer than %s (QUOTA_WAIT); send the task again after %s.", why, text.Duration(limit), clockText(c.Until, now))
+	return fmt.Sprintf("%s I do not wait longer than %s (QUOTA_WAIT); send the task again after %s.", why,
+		text.Duration(limit), clockText(c.Until, now))
 }

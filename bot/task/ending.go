@@ -49,7 +49,8 @@ func (e ending) messages(noticed bool, shown *progress.Notice) (said []Message) 
 	if !rec.Compact {
 		e.enterStatus(waited)
 	}
-	rec.NoOutbox = rec.Compact || slices.ContainsFunc(out.Status.Watch, func(w sandbox.Watched) bool { return w.Path == workspace.OutboxPath && w.Absent })
+	rec.NoOutbox = rec.Compact || slices.ContainsFunc(out.Status.Watch,
+		func(w sandbox.Watched) bool { return w.Path == workspace.OutboxPath && w.Absent })
 	if e.noted != "" {
 		result += "\n\n" + e.noted
 	}

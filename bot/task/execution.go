@@ -46,8 +46,9 @@ func (e *Env) ProjectSoon(ctx context.Context, key string) {
 // executionOf returns a task as the HTTP API shows it.
 func executionOf(rec state.Task) *execution.Execution {
 	e := &execution.Execution{
-		ID: rec.Execution, State: executionState(rec), Transcript: inputOf(rec), Commands: append([]string{}, rec.Commands...),
-		Results: []execution.Result{}, CurrentQuestion: rec.Question, QuestionContext: rec.QuestionContext,
+		ID: rec.Execution, State: executionState(rec), Transcript: inputOf(rec),
+		Commands: append([]string{}, rec.Commands...),
+		Results:  []execution.Result{}, CurrentQuestion: rec.Question, QuestionContext: rec.QuestionContext,
 		Answers: []execution.Answer{}, Topics: []string{}, ErrorMessage: rec.Error,
 		Room: rec.Room, QuestionEvent: rec.QuestionEvent, Deadline: rec.QuestionDeadline,
 		CreatedAt: rec.Created, UpdatedAt: rec.Updated,

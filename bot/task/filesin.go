@@ -157,7 +157,8 @@ func baseNames(files []state.File) []string {
 // stay.
 func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []string) (state.File, error) {
 	env := i.t.env
-	is := state.File{Event: event, Name: media.CleanName(f.Name), Caption: text.Cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
+	is := state.File{Event: event, Name: media.CleanName(f.Name), Caption: text.Cut(f.Caption, maxCaption),
+		Voice: f.Kind == media.Voice}
 	if f.Name == "" {
 		is.Name = ""
 	}

@@ -83,7 +83,8 @@ func filesLater(ctx context.Context, t *Task) error {
 	if !hasOutbox(t) {
 		return nil
 	}
-	text := "I could not read the outbox because the container cannot be reached. Files in it will be sent after the next task."
+	text := "I could not read the outbox because the container cannot be reached. Files in it will be sent after the " +
+		"next task."
 	return t.env.Room.Queue(ctx, t.Voice().bare(state.KindFileNote, "-ol", text))
 }
 

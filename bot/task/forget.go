@@ -56,8 +56,9 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 	return out, err
 }
 
-// scrub removes texts from all but the container. The record is scrubbed late: what is to go is known from there, also after a
-// crash. The index goes before it, for a crash, and after it, because somebody may have built it again meanwhile.
+// scrub removes texts from all but the container. The record is scrubbed late: what is to go is known from there, also
+// after a crash. The index goes before it, for a crash, and after it, because somebody may have built it again
+// meanwhile.
 func (e *Env) scrub(ctx context.Context, change *scrub.Scrub) (out Forgot, err error) {
 	if err := e.Recall.Doubt(ctx, e.ID); err != nil {
 		return out, err
@@ -180,7 +181,8 @@ func (e *Env) Rewrite(ctx context.Context, edit recall.Edit) error {
 		gone = append(gone, workspace.StatusText(text))
 	}
 	err := e.Journal.Memory.KeepForgotten(ctx, e.ID, gone...)
-	if err = errors.Join(err, e.Journal.Memory.Welcome(ctx, e.ID, edit.Text, workspace.StatusText(edit.Text))); err != nil {
+	if err = errors.Join(err, e.Journal.Memory.Welcome(ctx, e.ID, edit.Text,
+		workspace.StatusText(edit.Text))); err != nil {
 		return err
 	}
 	change := scrub.Replacing(edit.Text, was...)

@@ -87,7 +87,8 @@ func (w *Work) Progress() (p progress.Progress, shown bool) {
 
 // Takes reports whether a message may still join the task as a part of it.
 func (w *Work) Takes(row state.Event) bool {
-	return !w.acted.Load() && joins(&w.taken, wordless(&w.taken) && !w.worded.Load(), row, time.UnixMilli(w.lastPart.Load()), w.task.env.Debounce)
+	return !w.acted.Load() && joins(&w.taken, wordless(&w.taken) && !w.worded.Load(), row,
+		time.UnixMilli(w.lastPart.Load()), w.task.env.Debounce)
 }
 
 // Took records that a message written at a time has joined the task; words says that it is not just a file.

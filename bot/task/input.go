@@ -16,7 +16,8 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	text, later := spoken(t)
 	in := workspace.Input{
 		Task: text, Asker: env.NameOf(rec.Asker()), Lost: rec.Lost, Persona: a.who, Quote: a.quoted,
-		Interrupted: rec.Interrupted, Paused: rec.Due.Begun, Overflow: rec.Overflow && !rec.Resume, Refused: rec.Refused && !rec.Resume,
+		Interrupted: rec.Interrupted, Paused: rec.Due.Begun, Overflow: rec.Overflow && !rec.Resume,
+		Refused:     rec.Refused && !rec.Resume,
 		Instruction: agent.Instruction, Answers: exchanges(t), Resumed: rec.Resume && len(t.exec.Answers)+len(later) > 0,
 	}
 	for _, one := range later {
@@ -31,7 +32,8 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	} else if last := len(history) - 1; last >= 0 && fromBot(history[last].Content) {
 		in.Ended = history[last].Content
 	}
-	in.Memory = workspace.Memory{Commands: a.known.Commands, Preferences: a.known.Preferences, Answers: a.known.Answers, Retrieved: a.known.Retrieved}
+	in.Memory = workspace.Memory{Commands: a.known.Commands, Preferences: a.known.Preferences, Answers: a.known.Answers,
+		Retrieved: a.known.Retrieved}
 	in.Running = a.running
 	rules := env.rules()
 	var settled []string
@@ -49,7 +51,8 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		job.Prompt = workspace.SummaryPrompt(in.Asker, compaction{t}.keep(), in.History)
 		return job
 	}
-	job.Prompt, job.Files, job.Watch = workspace.Prompt(in), container.Files(text), []string{workspace.StatusPath, workspace.OutboxPath}
+	job.Prompt, job.Files, job.Watch = workspace.Prompt(in), container.Files(text),
+		[]string{workspace.StatusPath, workspace.OutboxPath}
 	return job
 }
 

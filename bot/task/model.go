@@ -27,5 +27,6 @@ func (t *Task) replaceModel(ctx, stoppable context.Context, out agent.Outcome) (
 
 // modelGone is the line that says that a task continues with another model.
 func (v Voice) modelGone(gone, next string) Message {
-	return v.bare(state.KindReply, fmt.Sprintf("-model%d", v.t.rec.Attempt), fmt.Sprintf("🔀 The model `%s` is no longer available. I continue with `%s`.", gone, next))
+	return v.bare(state.KindReply, fmt.Sprintf("-model%d", v.t.rec.Attempt),
+		fmt.Sprintf("🔀 The model `%s` is no longer available. I continue with `%s`.", gone, next))
 }

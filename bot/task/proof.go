@@ -22,7 +22,8 @@ func (q Question) Grants() bool { return q.IsHeld() || q.t.rec.Budget != 0 }
 // Code returns the digits with which an encrypted yes names the open question. They are random, so a yes that was held
 // back fits another question once in 10,000 times.
 func (q Question) Code() string {
-	sum := sha256.Sum256([]byte(q.Txn() + "\x00" + q.t.rec.Nonce + "\x00" + q.t.rec.HeldDir + "\x00" + q.t.rec.HeldCommand))
+	sum := sha256.Sum256([]byte(q.Txn() + "\x00" + q.t.rec.Nonce + "\x00" + q.t.rec.HeldDir + "\x00" +
+		q.t.rec.HeldCommand))
 	return fmt.Sprintf("%04d", binary.BigEndian.Uint64(sum[:])%10_000)
 }
 
@@ -44,7 +45,8 @@ func (q Question) Affirms(answer string) (yes, named bool) {
 	}
 	answer = marks.Replace(answer)
 	found := codes.FindAllString(answer, -1)
-	said := strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(codes.ReplaceAllString(answer, "")), ",.:; "), " please")
+	said := strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(codes.ReplaceAllString(answer, "")), ",.:; "),
+		" please")
 	said = strings.TrimRight(said, ",.:;")
 	named = len(found) == 1 && found[0][:4] == q.Code()
 	switch {

@@ -66,10 +66,12 @@ func link(ctx context.Context, t *Task, txn string) string {
 
 // ask makes the task wait for an answer. If that is impossible, it returns an outcome
 // with the reason, otherwise an empty one.
-func (q Question) ask(ctx context.Context, out agent.Outcome, noticed bool, shown *progress.Notice) (agent.Outcome, error) {
+func (q Question) ask(ctx context.Context, out agent.Outcome, noticed bool,
+	shown *progress.Notice) (agent.Outcome, error) {
 	if out.Held != nil && !q.isShown(*out.Held) {
 		out.Ended, out.Text = agent.Crashed, ""
-		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs approval but is too long to show (%s). Split the task into smaller steps.", text.Size(int64(len(out.Held.Command))))
+		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs approval but is too long to show (%s). "+
+			"Split the task into smaller steps.", text.Size(int64(len(out.Held.Command))))
 		return out, nil
 	}
 	err := q.pose(ctx, out, noticed, shown)
@@ -123,7 +125,8 @@ func (q Question) pose(ctx context.Context, out agent.Outcome, noticed bool, sho
 	said := q.messages(ctx)
 	if noticed {
 		_, details := shown.Outcome()
-		closing := t.Voice().closing(len(t.exec.Answers), "⏸ Paused for a question after "+text.Duration(time.Since(rec.Begun)), details)
+		closing := t.Voice().closing(len(t.exec.Answers), "⏸ Paused for a question after "+
+			text.Duration(time.Since(rec.Begun)), details)
 		said = append([]Message{closing}, said...)
 	}
 	rows := env.Room.Render(ctx, said...)

@@ -23,9 +23,11 @@ func ExecutionID(room, event string) string {
 
 // New completes the record of a task. row is its event, or a substitute for a task from HTTP.
 func New(rec state.Task, row state.Event) (state.Task, error) {
-	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = state.KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
+	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = state.KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender,
+		row.Time
 	rec.State = state.TaskQueued
-	e, err := execution.New(execution.Spec{ID: rec.Execution, Transcript: inputOf(rec), Commands: rec.Commands}, time.Now())
+	e, err := execution.New(execution.Spec{ID: rec.Execution, Transcript: inputOf(rec), Commands: rec.Commands},
+		time.Now())
 	if err != nil {
 		return rec, err
 	}
@@ -79,7 +81,8 @@ func inputOf(rec state.Task) []string {
 func (t *Task) Row() state.Task {
 	rec, e := t.rec, t.exec
 	rec.Question, rec.QuestionContext, rec.QuestionRoom = e.CurrentQuestion, e.QuestionContext, ""
-	rec.QuestionEvent, rec.QuestionDeadline, rec.Error, rec.Updated = e.QuestionEvent, e.Deadline, e.ErrorMessage, e.UpdatedAt
+	rec.QuestionEvent, rec.QuestionDeadline, rec.Error, rec.Updated = e.QuestionEvent, e.Deadline, e.ErrorMessage,
+		e.UpdatedAt
 	if e.State == execution.WaitingForInput {
 		rec.QuestionRoom = e.Room
 	}

@@ -20,7 +20,8 @@ func (e ending) text() string {
 		if rec.StopBy != rec.Asker() {
 			other = e.t.env.NameOf(rec.StopBy)
 		}
-		return stoppedText(other, waited || rec.Container != "" || rec.Approved != nil || len(e.t.exec.Answers) > 0 || rec.Attempt > 1)
+		return stoppedText(other, waited || rec.Container != "" || rec.Approved != nil || len(e.t.exec.Answers) > 0 ||
+			rec.Attempt > 1)
 	case waited:
 		text := "⚠️ " + e.out.Detail + "\n\n"
 		if e.t.Question().IsHeld() {

@@ -115,7 +115,8 @@ func wordless(rec *state.Task) bool {
 // awaitWords waits while the sender of a file without words types them. They join the task, and end the wait as ctx.
 func (t *Task) awaitWords(ctx context.Context) {
 	asker := t.rec.Asker()
-	for until := time.Now().Add(WordsTime); t.env.Debounce > 0 && wordless(&t.rec) && t.env.Room.Types(asker) && time.Now().Before(until); {
+	for until := time.Now().Add(WordsTime); t.env.Debounce > 0 && wordless(&t.rec) && t.env.Room.Types(asker) &&
+		time.Now().Before(until); {
 		if retry.Sleep(ctx, 100*time.Millisecond) != nil {
 			return
 		}
@@ -144,5 +145,6 @@ func joins(rec *state.Task, silent bool, row state.Event, newest time.Time, debo
 		debounce = max(debounce, WordsTime)
 	}
 	gap := row.Time.Sub(newest)
-	return !rec.Compact && rec.StopBy == "" && rec.Asker() == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
+	return !rec.Compact && rec.StopBy == "" && rec.Asker() == row.Sender && rec.Seq < row.Seq && gap >= 0 &&
+		gap <= debounce
 }

@@ -139,7 +139,8 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 				return out, err
 			}
 		}
-		another := out.Ended == agent.ModelGone || out.Ended == agent.SessionGone || out.Ended == agent.Interrupted || out.Ended == agent.Overflow && !t.rec.Overflow || out.Ended == agent.HistoryRefused && !t.rec.Refused
+		another := out.Ended == agent.ModelGone || out.Ended == agent.SessionGone || out.Ended == agent.Interrupted ||
+			out.Ended == agent.Overflow && !t.rec.Overflow || out.Ended == agent.HistoryRefused && !t.rec.Refused
 		if !another || t.rec.Tries >= maxAttempts {
 			return out, nil
 		}
@@ -148,7 +149,8 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 				return out, err
 			}
 		}
-		env.Log.Info().Str("room", env.ID).Str("run", t.rec.Run).Str("ended", string(out.Ended)).Msg("starting another attempt")
+		env.Log.Info().Str("room", env.ID).Str("run", t.rec.Run).Str("ended",
+			string(out.Ended)).Msg("starting another attempt")
 		t.plan(out.Ended)
 	}
 }
@@ -202,7 +204,8 @@ func (w *Work) end(ctx context.Context, out agent.Outcome) (next, error) {
 // withdraw ends a task whose message was deleted before it started, and its notice.
 func (t *Task) withdraw(ctx context.Context, noticed bool) error {
 	if noticed {
-		if err := t.env.Room.Queue(ctx, t.Voice().closing(len(t.exec.Answers), "🗑 Deleted before the task started.", "")); err != nil {
+		if err := t.env.Room.Queue(ctx, t.Voice().closing(len(t.exec.Answers), "🗑 Deleted before the task started.",
+			"")); err != nil {
 			return err
 		}
 	}

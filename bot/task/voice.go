@@ -71,7 +71,8 @@ func (v Voice) parts() (events []string) {
 
 // bare returns a notice that is not a reply.
 func (v Voice) bare(kind state.Kind, suffix, text string) Message {
-	return Message{Message: state.Message{Kind: kind, Task: v.t.rec.Key, Txn: v.t.rec.Key + suffix, Body: text, Notice: true}}
+	return Message{Message: state.Message{Kind: kind, Task: v.t.rec.Key, Txn: v.t.rec.Key + suffix, Body: text,
+		Notice: true}}
 }
 
 // long returns a reply of any length: with loud a text that mentions the asker, else a
@@ -133,7 +134,8 @@ func (v Voice) final(text string, loud bool) Message {
 
 // Arrival returns the message that shows a task from HTTP in its room.
 func (v Voice) Arrival() Message {
-	return v.bare(state.KindArrival, arrivalTxn(""), "📥 Task received over HTTP:\n\n"+text.Fence(text.Cut(v.t.text, 4<<10)))
+	return v.bare(state.KindArrival, arrivalTxn(""), "📥 Task received over HTTP:\n\n"+
+		text.Fence(text.Cut(v.t.text, 4<<10)))
 }
 
 // newSession returns the notice that the task continues in a new session, and why.
@@ -142,7 +144,8 @@ func (v Voice) newSession(why agent.Ended) Message {
 	if why == agent.HistoryRefused {
 		key, said = "-refused", "The model's API refused the history of our session."
 	}
-	return v.bare(state.KindReply, key, "📚 "+said+" I am trying again in a new session, with the latest messages of this room.")
+	return v.bare(state.KindReply, key,
+		"📚 "+said+" I am trying again in a new session, with the latest messages of this room.")
 }
 
 // lost returns the notice about packages that could not be reinstalled.
@@ -158,7 +161,8 @@ func (v Voice) lost() Message {
 	if names = strings.TrimSpace(names); names != "" {
 		names = " " + text.Code(text.Cut(names, maxAround))
 	}
-	return v.bare(state.KindReply, "-packages-"+state.Hash(v.t.rec.Restored), "📦 The sandbox is a new one. These packages were installed in the old one and could not be reinstalled:"+names+notes)
+	return v.bare(state.KindReply, "-packages-"+state.Hash(v.t.rec.Restored),
+		"📦 The sandbox is a new one. These packages were installed in the old one and could not be reinstalled:"+names+notes)
 }
 
 // Queued returns the reaction for a queued task.
@@ -204,7 +208,8 @@ func (v Voice) ended(how agent.Ended) []Message {
 // react returns a reaction to the task.
 func (v Voice) react(suffix, key string) Message {
 	rec := &v.t.rec
-	return Message{Message: state.Message{Kind: state.KindReaction, Task: rec.Key, Txn: rec.Key + suffix, Relation: state.Reaction, Target: rec.Event, Body: key}}
+	return Message{Message: state.Message{Kind: state.KindReaction, Task: rec.Key, Txn: rec.Key + suffix,
+		Relation: state.Reaction, Target: rec.Event, Body: key}}
 }
 
 // redact returns the redaction of such a reaction.
@@ -214,5 +219,6 @@ func (v Voice) redact(suffix string) Message {
 
 // redaction returns the redaction of a message of ours about a task.
 func redaction(task, txn string) Message {
-	return Message{Message: state.Message{Kind: state.KindRedaction, Task: task, Txn: txn + "-x", Relation: state.Redaction, About: txn}}
+	return Message{Message: state.Message{Kind: state.KindRedaction, Task: task, Txn: txn + "-x",
+		Relation: state.Redaction, About: txn}}
 }

@@ -24,7 +24,8 @@ func (q Question) due() time.Time {
 // schedule makes the bot call [Env.Look] at a time.
 func (q Question) schedule(due time.Time) {
 	rec := &q.t.rec
-	q.t.env.Waits.Set(rec.Key, pending.Wait{Room: q.t.env.ID, Asker: rec.Asker(), Thread: rec.Thread, Due: due, Pinned: q.t.exec.QuestionEvent != ""})
+	q.t.env.Waits.Set(rec.Key, pending.Wait{Room: q.t.env.ID, Asker: rec.Asker(), Thread: rec.Thread, Due: due,
+		Pinned: q.t.exec.QuestionEvent != ""})
 }
 
 // Restore makes a task wait again after a restart.

@@ -67,7 +67,8 @@ func tableHead(part, rest string) string {
 	}
 	before := ""
 	for line := range strings.Lines(part) {
-		if strings.Contains(line, "|") && strings.Contains(before, "|") && delimiter.MatchString(strings.TrimRight(line, "\r\n")) {
+		if strings.Contains(line, "|") && strings.Contains(before, "|") &&
+			delimiter.MatchString(strings.TrimRight(line, "\r\n")) {
 			return before + line
 		}
 		before = line

@@ -49,8 +49,8 @@ type formulas struct{}
 
 func (formulas) Trigger() []byte { return []byte{'$', '\\'} }
 
-// Parse finds a formula in a line. A price is none: after the second $ of a formula there is no letter or digit, and next
-// to its text there is no space.
+// Parse finds a formula in a line. A price is none: after the second $ of a formula there is no letter or digit, and
+// next to its text there is no space.
 func (formulas) Parse(_ ast.Node, block gmtext.Reader, _ parser.Context) ast.Node {
 	line, segment := block.PeekLine()
 	line = line[:min(len(line), maxFormula)]

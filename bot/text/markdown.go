@@ -34,7 +34,8 @@ const (
 // text.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Strikethrough, extension.Table),
-	goldmark.WithParserOptions(parser.WithInlineParsers(util.Prioritized(formulas{}, 0)), parser.WithBlockParsers(util.Prioritized(formulas{}, 0))),
+	goldmark.WithParserOptions(parser.WithInlineParsers(util.Prioritized(formulas{}, 0)),
+		parser.WithBlockParsers(util.Prioritized(formulas{}, 0))),
 	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 0))),
 )
 
@@ -67,7 +68,8 @@ func Render(text string) (body, formatted string) {
 		body = text
 	}
 	formatted = strings.TrimRight(out.String(), "\n")
-	if inner, ok := strings.CutPrefix(formatted, "<p>"); ok && strings.HasSuffix(inner, "</p>") && !strings.Contains(inner, "<p>") {
+	if inner, ok := strings.CutPrefix(formatted, "<p>"); ok && strings.HasSuffix(inner, "</p>") &&
+		!strings.Contains(inner, "<p>") {
 		formatted = strings.TrimSuffix(inner, "</p>") // a single paragraph needs no tags
 	}
 	if formatted == string(util.EscapeHTML([]byte(body))) {
@@ -81,7 +83,8 @@ func cells(text string) int {
 	lines, widest := 0, 0
 	for line := range strings.Lines(text) {
 		lines++
-		if n := strings.Count(line, "|"); n > widest && strings.Contains(line, "-") && !strings.ContainsFunc(line, unicode.IsLetter) {
+		if n := strings.Count(line, "|"); n > widest && strings.Contains(line, "-") &&
+			!strings.ContainsFunc(line, unicode.IsLetter) {
 			widest = n
 		}
 	}
@@ -97,7 +100,8 @@ func nesting(text string) (most int) {
 			if !strings.ContainsRune("> \t-+*.)0123456789", rune(c)) {
 				break
 			}
-			if c == '>' || c != ' ' && c != '\t' && (c < '0' || c > '9') && i+1 < len(line) && (line[i+1] == ' ' || line[i+1] == '\t') {
+			if c == '>' || c != ' ' && c != '\t' && (c < '0' || c > '9') && i+1 < len(line) &&
+				(line[i+1] == ' ' || line[i+1] == '\t') {
 				n++
 			}
 		}
@@ -106,8 +110,8 @@ func nesting(text string) (most int) {
 	return most
 }
 
-// safe renders links, images, HTML, formulas and the cells of tables. Matrix clients do not show images from other servers, so an image becomes a
-// link. A link that a client should not open is shown as text, and so is HTML.
+// safe renders links, images, HTML, formulas and the cells of tables. Matrix clients do not show images from other
+// servers, so an image becomes a link. A link that a client should not open is shown as text, and so is HTML.
 type safe struct{}
 
 func (s safe) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {

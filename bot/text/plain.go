@@ -23,7 +23,8 @@ type plain struct{ source []byte }
 func (p plain) document(doc ast.Node) string {
 	said := p.blocks(doc)
 	first := doc.FirstChild()
-	if first == nil || first.NextSibling() == nil || first.Kind() != ast.KindHeading || first.NextSibling().Kind() != ast.KindParagraph {
+	if first == nil || first.NextSibling() == nil || first.Kind() != ast.KindHeading ||
+		first.NextSibling().Kind() != ast.KindParagraph {
 		return said
 	}
 	heading, rest, _ := strings.Cut(said, "\n")
@@ -34,8 +35,8 @@ func (p plain) document(doc ast.Node) string {
 	return strings.TrimSpace(heading + " " + strings.TrimLeft(rest, "\n"))
 }
 
-// blocks writes the children of a block, with empty lines where the source has them. A heading has one above it and none
-// below.
+// blocks writes the children of a block, with empty lines where the source has them. A heading has one above it and
+// none below.
 func (p plain) blocks(parent ast.Node) string {
 	var out strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {

@@ -24,8 +24,8 @@ func (l *Steps) lines(most int, line func(step) string) (lines []string) {
 	return lines
 }
 
-// title names the step: "step 3: Run the tests", or "step 3: run_shell_command `ls`" if nobody said what it is for. width
-// bounds the text that others wrote, in bytes.
+// title names the step: "step 3: Run the tests", or "step 3: run_shell_command `ls`" if nobody said what it is for.
+// width bounds the text that others wrote, in bytes.
 func (s step) title(width int) string {
 	if s.purpose != "" {
 		return fmt.Sprintf("step %d: %s", s.number, literal(Cut(s.purpose, width)))
@@ -133,7 +133,8 @@ func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice st
 			return notice
 		}
 	}
-	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 10}, {3, 10}} {
+	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40},
+		{shownSteps, 10}, {3, 10}} {
 		if notice := with(room.steps, room.width); fits(notice) {
 			return notice
 		}

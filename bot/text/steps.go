@@ -62,8 +62,8 @@ func (l *Steps) Begin(run string) {
 	}
 }
 
-// Call adds a step that began after the task had run for a time. Without a purpose, what the assistant has just said is its
-// purpose. If the ID is that of the run's first call, the run is being read from its beginning again.
+// Call adds a step that began after the task had run for a time. Without a purpose, what the assistant has just said is
+// its purpose. If the ID is that of the run's first call, the run is being read from its beginning again.
 func (l *Steps) Call(id, tool, purpose, detail string, began time.Duration) {
 	if id != "" && id == l.first {
 		*l = Steps{run: l.run}

@@ -11,8 +11,8 @@ import (
 // Visible returns text without invisible characters; see package clean.
 func Visible(text string) string { return clean.Text(text) }
 
-// Reveal returns text with the code points of all characters that are not ASCII, or invisible, as in "\\u{202E}": whoever
-// approves a command must see all of it, and many letters look like others, or like nothing.
+// Reveal returns text with the code points of all characters that are not ASCII, or invisible, as in "\\u{202E}":
+// whoever approves a command must see all of it, and many letters look like others, or like nothing.
 func Reveal(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -25,7 +25,8 @@ type Reader struct {
 
 // New returns a reader.
 func New(journal *state.Journal, account *matrix.Account) *Reader {
-	return &Reader{Journal: journal, Account: account, first: make(chan struct{}, parallel), again: make(chan struct{}, parallelAgain)}
+	return &Reader{Journal: journal, Account: account, first: make(chan struct{}, parallel),
+		again: make(chan struct{}, parallelAgain)}
 }
 
 // Event is an event of a timeline.
@@ -47,7 +48,8 @@ type Batch struct {
 // room; if there is neither a token nor a known event, its events are older than the
 // journal and context only. before and now report whether the room was known to be
 // encrypted before and after the batch.
-func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, name, last string, before, now bool) (b Batch, err error) {
+func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, name, last string, before,
+	now bool) (b Batch, err error) {
 	joined, self := batch.Joined[name], r.Account.UserID()
 	if batch.Since != "" {
 		joined = withJoin(joined, self)
@@ -120,7 +122,8 @@ func startOver(arrived time.Time) time.Time {
 
 // known returns when the newest known event of a room arrived, and whether a timeline
 // goes back to a known event.
-func (r *Reader) known(ctx context.Context, room string, joined matrix.Room) (arrived time.Time, known bool, err error) {
+func (r *Reader) known(ctx context.Context, room string,
+	joined matrix.Room) (arrived time.Time, known bool, err error) {
 	if arrived, err = r.Journal.Events.LastArrival(ctx, room); err != nil || arrived.IsZero() {
 		return arrived, false, err
 	}
@@ -132,9 +135,9 @@ func (r *Reader) known(ctx context.Context, room string, joined matrix.Room) (ar
 	return arrived, len(seen) > 0, err
 }
 
-// whileJoined drops the events that were sent while user was not in the room: before a join, and from a leave to the next
-// join. What the person who invited the user wrote after the invitation stays: clients send the first message of a new
-// chat together with it.
+// whileJoined drops the events that were sent while user was not in the room: before a join, and from a leave to the
+// next join. What the person who invited the user wrote after the invitation stays: clients send the first message of a
+// new chat together with it.
 func whileJoined(joined matrix.Room, user string) []event.Event {
 	var kept, invited []event.Event // invited: what the inviter has written since the invitation
 	in, inviter := true, ""
@@ -168,8 +171,9 @@ func whileJoined(joined matrix.Room, user string) []event.Event {
 	return kept
 }
 
-// withJoin puts the user's own join into the timeline if the homeserver reports it as part of the state: before the first
-// event that is not older. A join before all of the timeline stays where it is if events are missing: it is among them.
+// withJoin puts the user's own join into the timeline if the homeserver reports it as part of the state: before the
+// first event that is not older. A join before all of the timeline stays where it is if events are missing: it is among
+// them.
 func withJoin(joined matrix.Room, user string) matrix.Room {
 	isJoin := func(e event.Event) bool { return e.MembershipChange(user) == "join" }
 	at := slices.IndexFunc(joined.State, isJoin)

@@ -49,8 +49,8 @@ func (t *Turn) Opened(ctx context.Context) ([]Open, error) {
 	return all, nil
 }
 
-// Begun returns the tasks whose answers or added messages can still be edited: those that are running or queued again, and
-// the task that the worker prepares or, if it has none, the next one.
+// Begun returns the tasks whose answers or added messages can still be edited: those that are running or queued again,
+// and the task that the worker prepares or, if it has none, the next one.
 func (t *Turn) Begun(ctx context.Context) ([]state.Task, error) {
 	tasks, err := t.Env.Journal.Tasks.In(ctx, t.Env.ID, state.TaskRunning)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package turn knows whose turn it is in a room: which task its worker has claimed, which one is next, and what keeps it
-// from starting. Whoever decides about a room's tasks holds its lock meanwhile. It decides nothing about events and sends
-// nothing.
+// Package turn knows whose turn it is in a room: which task its worker has claimed, which one is next, and what keeps
+// it from starting. Whoever decides about a room's tasks holds its lock meanwhile. It decides nothing about events and
+// sends nothing.
 package turn
 
 import (
@@ -16,7 +16,8 @@ import (
 )
 
 // Turn is the turn of one room. Its lock is held while a decision that several workers may make is taken and stored:
-// whether a message is an answer, what to stop, which task is next. Never call the homeserver or podman while holding it.
+// whether a message is an answer, what to stop, which task is next. Never call the homeserver or podman while holding
+// it.
 type Turn struct {
 	sync.Mutex
 	Env       *task.Env
@@ -80,8 +81,8 @@ func (t *Turn) Abandon() {
 	}
 }
 
-// AwaitEnd waits until a task whose result was sent is finished in the state, too. It returns at once for a task without a
-// result.
+// AwaitEnd waits until a task whose result was sent is finished in the state, too. It returns at once for a task
+// without a result.
 func (t *Turn) AwaitEnd(ctx context.Context) error {
 	w := t.Current()
 	if w == nil {
@@ -116,9 +117,9 @@ func (t *Turn) WakeAt(at time.Time) {
 	t.due.Reset(wait)
 }
 
-// UpNext returns the task that the worker takes up: the one that has begun, or else the oldest. After a restart, an older
-// task may have got its answer while another one was running, and two runs at once would mix up their session. The error
-// is [state.ErrNotFound] if there is none.
+// UpNext returns the task that the worker takes up: the one that has begun, or else the oldest. After a restart, an
+// older task may have got its answer while another one was running, and two runs at once would mix up their session.
+// The error is [state.ErrNotFound] if there is none.
 func (t *Turn) UpNext(ctx context.Context) (state.Task, error) {
 	answered, err := t.Env.Journal.Tasks.In(ctx, t.Env.ID, state.TaskAnswered)
 	if err != nil {
@@ -142,8 +143,8 @@ func (t *Turn) HasBegun(rec state.Task) bool {
 	return rec.State == state.TaskAnswered || rec.State == state.TaskRunning && t.Env.Task(rec).Continued()
 }
 
-// Ahead returns the record of the current task or, if that is nil, of the next one, which may not be due yet. It is empty
-// if there is neither.
+// Ahead returns the record of the current task or, if that is nil, of the next one, which may not be due yet. It is
+// empty if there is neither.
 func (t *Turn) Ahead(ctx context.Context, current *task.Work) (rec state.Task, err error) {
 	if current != nil {
 		rec, err = t.Env.Journal.Tasks.Get(ctx, current.Key())

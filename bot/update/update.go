@@ -96,7 +96,8 @@ func (res Result) Text(now Snapshot) string {
 		if res.To != "" {
 			to = " to `" + res.To + "`"
 		}
-		return fmt.Sprintf("⚠️ The update%s failed: I am still running `%s`, and nothing has changed. %s%s", to, res.From, res.Why, fenced(res.Log))
+		return fmt.Sprintf("⚠️ The update%s failed: I am still running `%s`, and nothing has changed. %s%s", to, res.From,
+			res.Why, fenced(res.Log))
 	}
 	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
 		text.Duration(res.Ended.Sub(res.Begun)), res.Down(), intact(res.Before, now))
@@ -119,7 +120,8 @@ func intact(before, now Snapshot) string {
 		return "⚠️ Something is missing: " + strings.Join(lost, "; ") + "."
 	}
 	return fmt.Sprintf("Workspace and conversation are intact: %s, %s of conversation.",
-		strings.ToLower(text.Plural(now.Rooms, "room with a container", "rooms with a container")), strings.ToLower(text.Plural(now.Turns, "turn", "turns")))
+		strings.ToLower(text.Plural(now.Rooms, "room with a container", "rooms with a container")),
+		strings.ToLower(text.Plural(now.Turns, "turn", "turns")))
 }
 
 // LogLines returns the log lines of an error as a code block.

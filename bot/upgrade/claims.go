@@ -34,7 +34,8 @@ type claim struct{ room, event string }
 // is reports whether an event names another room as the successor of its own.
 func is(row state.Event) bool {
 	to := row.Body.Successor
-	return row.Type == event.TypeTombstone && row.IsState(row.Type) && strings.HasPrefix(to, "!") && len(to) <= 255 && to != row.Room
+	return row.Type == event.TypeTombstone && row.IsState(row.Type) && strings.HasPrefix(to, "!") && len(to) <= 255 &&
+		to != row.Room
 }
 
 // note notes a pending tombstone.

@@ -117,7 +117,8 @@ func (r *Room) exposedBy(ctx context.Context, other string) (bool, error) {
 func (s *Shared) giveOn(room, successor string) error {
 	inherited, err := s.Policy.Inherit(room, successor)
 	if inherited {
-		s.Alerts.Note("Room " + text.Code(room) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
+		s.Alerts.Note("Room " + text.Code(room) + " was upgraded to " + text.Code(successor) +
+			". I copied its entry in policy.yaml, so that the same rules apply there.")
 	}
 	return err
 }

@@ -85,7 +85,8 @@ func (r *Room) IsAhead(ctx context.Context) (bool, error) {
 	if _, err := r.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return true, err
 	}
-	m := r.Out.Notice(state.KindUpgrade, txn, "⏳ I start as soon as the tasks in the previous room are finished and its workspace is here.")
+	m := r.Out.Notice(state.KindUpgrade, txn,
+		"⏳ I start as soon as the tasks in the previous room are finished and its workspace is here.")
 	return true, r.Out.Queue(ctx, m)
 }
 

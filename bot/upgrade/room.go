@@ -1,6 +1,6 @@
 // Package upgrade follows room upgrades: when a room's tombstone names a successor that names this room as its
-// predecessor, the room's policy, the container's volumes, the history, open tasks and unsent messages move there. Until
-// the bot is in the successor, the room goes on as before. It never decides what an event is.
+// predecessor, the room's policy, the container's volumes, the history, open tasks and unsent messages move there.
+// Until the bot is in the successor, the room goes on as before. It never decides what an event is.
 package upgrade
 
 import (

@@ -53,7 +53,8 @@ func (r *Room) hasLeftFor(successor string) bool {
 	return slices.Contains(r.Store.Predecessors(successor), r.ID)
 }
 
-// stopFollowing says that the tasks worker is done with the tombstone for now. Perhaps it has failed, and there is a newer one.
+// stopFollowing says that the tasks worker is done with the tombstone for now. Perhaps it has failed, and there is a
+// newer one.
 func (r *Room) stopFollowing() {
 	r.Turn.Lock()
 	r.Turn.Following = false
@@ -76,7 +77,8 @@ func (r *Room) Follow(ctx context.Context, row state.Event, next *Room) error {
 		}
 	}
 	if errors.Is(err, errNoSuccessor) {
-		r.Log.Warn().Str("room", r.ID).Str("successor", successor).Err(err).Msg("the room named in the tombstone does not replace this one: staying")
+		r.Log.Warn().Str("room", r.ID).Str("successor", successor).Err(err).
+			Msg("the room named in the tombstone does not replace this one: staying")
 		return r.end(ctx, row, r.finish)
 	} else if err != nil && r.hasLeftFor(successor) {
 		return err

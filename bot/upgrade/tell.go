@@ -18,8 +18,11 @@ func (r *Room) tellPlain(ctx context.Context, tombstone state.Event) error {
 	if _, err := r.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	r.Alerts.Note("⚠️ Room " + text.Code(r.ID) + " is encrypted, and was replaced by " + text.Code(tombstone.Body.Successor) + ", which is not. I stay in the old one.")
-	return r.Out.Queue(ctx, r.Out.Notice(state.KindUpgrade, txn, "⚠️ This room was replaced by one that is not encrypted, so I stay here. Replace it with an encrypted one, and I will bring the workspace and the history along."))
+	r.Alerts.Note("⚠️ Room " + text.Code(r.ID) + " is encrypted, and was replaced by " +
+		text.Code(tombstone.Body.Successor) + ", which is not. I stay in the old one.")
+	return r.Out.Queue(ctx, r.Out.Notice(state.KindUpgrade, txn,
+		"⚠️ This room was replaced by one that is not encrypted, so I stay here. Replace it with an encrypted one, and I "+
+			"will bring the workspace and the history along."))
 }
 
 // tellStaying tells the owners, once, that the bot does not follow an upgrade because the
@@ -44,7 +47,9 @@ func (r *Room) tellUninvited(ctx context.Context, tombstone state.Event) error {
 	if _, err := r.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	out := r.Out.Notice(state.KindUpgrade, txn, "⚠️ This room was replaced, and I am not allowed into the new one. Invite me there, and I bring workspace and history along.")
+	out := r.Out.Notice(state.KindUpgrade, txn,
+		"⚠️ This room was replaced, and I am not allowed into the new one. Invite me there, and I bring workspace and "+
+			"history along.")
 	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
 	if may, err := r.Account.Rooms.MaySend(call, r.ID, event.TypeMessage); err != nil && matrix.Temporary(err) {

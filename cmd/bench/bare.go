@@ -126,7 +126,8 @@ const clock = `date +%s%N >&2; exec "$@"`
 func (r *bareRun) run(ctx context.Context, text, want string) (t bareTime, err error) {
 	const session = "11111111-2222-4333-8444-555555555555"
 	// A lock left behind costs twelve seconds; the bot removes it, too.
-	if out, err := exec.CommandContext(ctx, "podman", "exec", r.container, "rm", "-f", "/root/.gemini/projects.json.lock").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "podman", "exec", r.container, "rm", "-f",
+		"/root/.gemini/projects.json.lock").CombinedOutput(); err != nil {
 		return t, fmt.Errorf("remove lock: %w: %s", err, out)
 	}
 	argv := []string{"exec", "--workdir", "/workspace"}

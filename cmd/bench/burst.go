@@ -15,8 +15,8 @@ import (
 
 const many = 20 // rooms, and messages
 
-// measureRooms sends one message in each of many rooms at once, while agents wait in some of them: in as many as the bot
-// chooses on this host, and in four.
+// measureRooms sends one message in each of many rooms at once, while agents wait in some of them: in as many as the
+// bot chooses on this host, and in four.
 func measureRooms(ctx context.Context, b *bench) error {
 	sizes := []int{capacity.WarmAgents(), 4}
 	if sizes[0] == 0 {
@@ -69,7 +69,8 @@ func measureRoomsWith(ctx context.Context, b *bench, agents int) (err error) {
 		walls = append(walls, time.Since(begun).Seconds())
 		b.say("%d rooms at once, agents wait in %d: %.1f s", many, agents, walls[round])
 	}
-	b.table.add(fmt.Sprintf("20 rooms at once, agents wait in %d, one message each → all answered", agents), "s", 10, walls...)
+	b.table.add(fmt.Sprintf("20 rooms at once, agents wait in %d, one message each → all answered", agents), "s", 10,
+		walls...)
 	return nil
 }
 

@@ -26,7 +26,8 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 	doors := gateway.New(gateway.Config{Dir: filepath.Join(s.StateDir(), "gateway"), Log: zerolog.Nop()})
 	defer func() { err = errors.Join(err, doors.Close(ctx)) }()
 	podman.Place = sandbox.Place{Doors: doors, Inits: filepath.Join(s.StateDir(), "boxinit"), Version: "bench"}
-	m := maker{rooms: sandbox.NewRooms(podman, zerolog.Nop()), doors: doors, image: b.host.Image(), containers: map[string]string{}}
+	m := maker{rooms: sandbox.NewRooms(podman, zerolog.Nop()), doors: doors, image: b.host.Image(),
+		containers: map[string]string{}}
 
 	var made []float64
 	for _, count := range []int{10, b.containers} {
@@ -46,7 +47,8 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 		if err := m.all(ctx, s, more); err != nil {
 			return err
 		}
-		b.say("%d containers are running, the last %d created in %.0f s", len(m.containers), len(more), time.Since(begun).Seconds())
+		b.say("%d containers are running, the last %d created in %.0f s", len(m.containers), len(more),
+			time.Since(begun).Seconds())
 		if err := s.seed(rooms, m.containers); err != nil {
 			return err
 		}
@@ -70,7 +72,8 @@ func measureReady(ctx context.Context, b *bench, s *scene, containers int) error
 			return err
 		}
 	}
-	b.table.add(fmt.Sprintf("start → ready, %d containers running, %d rooms known", containers, b.rooms), "ms", 1000, ready...)
+	b.table.add(fmt.Sprintf("start → ready, %d containers running, %d rooms known", containers, b.rooms), "ms", 1000,
+		ready...)
 
 	// Once more, while counting the requests to podman.
 	relay, err := newRelay(filepath.Join(s.Dir(), "relay.sock"), s.Socket())

@@ -39,7 +39,8 @@ func measureCrowd(ctx context.Context, b *bench) (err error) {
 		s.Own(room)
 	}
 	// The rooms are not direct chats: without this the bot would want a mention.
-	if err := os.WriteFile(filepath.Join(s.StateDir(), "policy.yaml"), []byte("defaults: {reply: all}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.StateDir(), "policy.yaml"), []byte("defaults: {reply: all}\n"),
+		0o600); err != nil {
 		return err
 	}
 	if _, err := s.start(ctx); err != nil {
@@ -134,7 +135,8 @@ func (s *scene) echo(ctx context.Context, b *bench, rooms []string) ([]float64, 
 }
 
 // each calls something for all rooms at once and returns, for each room, the seconds from begun until it returned.
-func each(ctx context.Context, begun time.Time, rooms []string, do func(ctx context.Context, i int) error) ([]float64, error) {
+func each(ctx context.Context, begun time.Time, rooms []string,
+	do func(ctx context.Context, i int) error) ([]float64, error) {
 	took := make([]float64, len(rooms))
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range rooms {

@@ -9,9 +9,9 @@ import (
 // typing is how long a person takes to write a first message.
 const typing = 3 * time.Second
 
-// measureFirst measures the first message of new rooms: written at once when the bot has said hello, and by somebody who
-// types for three seconds. In turns with that, a bare `podman exec` of the CLI answers the same prompt in the container
-// of an older room.
+// measureFirst measures the first message of new rooms: written at once when the bot has said hello, and by somebody
+// who types for three seconds. In turns with that, a bare `podman exec` of the CLI answers the same prompt in the
+// container of an older room.
 func measureFirst(ctx context.Context, b *bench) (err error) {
 	s, old, err := b.openRoom(ctx, "first")
 	if err != nil {

@@ -26,8 +26,9 @@ import (
 // perSample is how many requests each sample of the other sections is worth: one takes a few milliseconds.
 const perSample = 10
 
-// askBoth sends the same request again and again from inside a container, in turns through the room's gateway and to the
-// model itself, and prints the milliseconds of each pair. Its arguments are the number of pairs and the model's socket.
+// askBoth sends the same request again and again from inside a container, in turns through the room's gateway and to
+// the model itself, and prints the milliseconds of each pair. Its arguments are the number of pairs and the model's
+// socket.
 const askBoth = `
 const http = require('http'), [pairs, socketPath] = process.argv.slice(2);
 const body = JSON.stringify({contents: [{role: 'user', parts: [{text: 'x'.repeat(60000) + '[alice]: number 1'}]}]});
@@ -88,7 +89,8 @@ func measureGateway(ctx context.Context, b *bench) (err error) {
 	defer podman.Close()
 	podman.Place = sandbox.Place{Doors: g, Version: "bench"}
 	container, err := podman.Ensure(ctx, sandbox.Spec{
-		Room: room, Name: s.Own(room), Image: b.host.Image(), Memory: 2 << 30, CPUs: 2, PIDs: 1024, Runtime: os.Getenv("SANDBOX_RUNTIME"),
+		Room: room, Name: s.Own(room), Image: b.host.Image(), Memory: 2 << 30, CPUs: 2, PIDs: 1024,
+		Runtime: os.Getenv("SANDBOX_RUNTIME"),
 	})
 	if err != nil {
 		return err
@@ -100,7 +102,8 @@ func measureGateway(ctx context.Context, b *bench) (err error) {
 	defer direct.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "podman", "exec", "--interactive", container.Name, "node", "-", strconv.Itoa(perSample*b.n), "/run/gateway/model")
+	cmd := exec.CommandContext(ctx, "podman", "exec", "--interactive", container.Name, "node", "-",
+		strconv.Itoa(perSample*b.n), "/run/gateway/model")
 	cmd.Stdin = strings.NewReader(askBoth)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -131,10 +134,11 @@ func (s *scene) openModel(path, key string) (*http.Server, error) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		return nil, errors.Join(fmt.Errorf("listen for the model: %w", err), listener.Close())
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set("X-Goog-Api-Key", key)
-		s.Model().ServeHTTP(w, r)
-	})}
+	server := &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Header.Set("X-Goog-Api-Key", key)
+			s.Model().ServeHTTP(w, r)
+		})}
 	go func() { _ = server.Serve(listener) }()
 	return server, nil
 }

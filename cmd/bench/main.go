@@ -67,17 +67,22 @@ func main() {
 		rounds     = flag.Int("rounds", 3, "samples of each slow measurement")
 		rooms      = flag.Int("rooms", 500, "rooms of the largest bot")
 		containers = flag.Int("containers", 200, "containers of the largest bot")
-		only       = flag.String("only", "", "measure the sections that match this `regexp`: state message reply first answer parked gateway hardening rooms crowd burst waiting update idle, or scale, which takes long")
-		scale      = flag.Int("scale", 1000, "rooms of section scale")
-		analyze    = flag.Bool("analyze", false, "in section scale, run ANALYZE on the homeserver's databases first, as Dendrite needs with thousands of rooms on SQLite")
-		limit      = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
+		only       = flag.String("only", "",
+			"measure the sections that match this `regexp`: state message reply first answer parked gateway hardening rooms "+
+				"crowd burst waiting update idle, or scale, which takes long")
+		scale   = flag.Int("scale", 1000, "rooms of section scale")
+		analyze = flag.Bool("analyze", false,
+			"in section scale, run ANALYZE on the homeserver's databases first, as Dendrite needs with thousands of rooms on "+
+				"SQLite")
+		limit = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), containers: max(10, *containers), scale: max(asking+1, *scale), analyze: *analyze, begun: time.Now()}
+	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), containers: max(10, *containers),
+		scale: max(asking+1, *scale), analyze: *analyze, begun: time.Now()}
 	err := b.run(ctx, *program, *only)
 	b.table.print(os.Stdout)
 	if err != nil {

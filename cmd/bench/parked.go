@@ -10,8 +10,8 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// measureParked measures the processor time of the containers in which an agent waits, as many as the bot chooses on this
-// host: of the agents, and of what looks after them.
+// measureParked measures the processor time of the containers in which an agent waits, as many as the bot chooses on
+// this host: of the agents, and of what looks after them.
 func measureParked(ctx context.Context, b *bench) (err error) {
 	agents := capacity.WarmAgents()
 	if agents == 0 {
@@ -58,7 +58,8 @@ func measureParked(ctx context.Context, b *bench) (err error) {
 	if err := s.parkedIn(ctx, agents, all...); err != nil { // they still wait
 		return err
 	}
-	b.table.add(fmt.Sprintf("processor time of %d containers where agents wait, in %% of one core", agents), "%", 0.5, busy...)
+	b.table.add(fmt.Sprintf("processor time of %d containers where agents wait, in %% of one core", agents), "%", 0.5,
+		busy...)
 	return nil
 }
 

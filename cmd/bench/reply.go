@@ -58,7 +58,8 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 		if first, last, err = s.asked(mark, "number "+number); err != nil {
 			return err
 		}
-		bareBefore, bareAfter = append(bareBefore, ms(first.Sub(run.begun))), append(bareAfter, ms(run.begun.Add(alone).Sub(last)))
+		bareBefore, bareAfter = append(bareBefore, ms(first.Sub(run.begun))),
+			append(bareAfter, ms(run.begun.Add(alone).Sub(last)))
 		replies, bares, ours = append(replies, ms(reply)), append(bares, ms(alone)), append(ours, ms(reply-alone))
 		shares = append(shares, ms(reply)/ms(alone))
 	}

@@ -35,8 +35,8 @@ func readyGoal(rooms int) float64 {
 }
 
 // measureScale measures a bot that knows very many rooms: its start, its memory, and how it catches up after half a
-// day in which people talked in many of them. It checks that each task among the missed messages is answered. A missed goal
-// is a failure.
+// day in which people talked in many of them. It checks that each task among the missed messages is answered. A missed
+// goal is a failure.
 func measureScale(ctx context.Context, b *bench) (err error) {
 	s, err := b.open(ctx, "scale")
 	if err != nil {
@@ -64,7 +64,8 @@ func measureScale(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	// The rooms are for people: they mention the bot when they want something.
-	if err := os.WriteFile(filepath.Join(s.StateDir(), "policy.yaml"), []byte("defaults: {reply: mention_only}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.StateDir(), "policy.yaml"), []byte("defaults: {reply: mention_only}\n"),
+		0o600); err != nil {
 		return err
 	}
 	// A first start reads all rooms at once, and gives the homeserver as much time for that as it needs.
@@ -109,8 +110,8 @@ func measureScale(ctx context.Context, b *bench) (err error) {
 	return s.catchUp(ctx, b, all[:min(busyRooms, len(all)-1)], all[len(all)-1])
 }
 
-// catchUp measures the start after messages were missed in these rooms, how long a command in a quiet one waits meanwhile,
-// and whether the watchdog would have ended the bot.
+// catchUp measures the start after messages were missed in these rooms, how long a command in a quiet one waits
+// meanwhile, and whether the watchdog would have ended the bot.
 func (s *scene) catchUp(ctx context.Context, b *bench, busy []string, quiet string) (err error) {
 	var talk errgroup.Group
 	talk.SetLimit(8)
@@ -121,7 +122,8 @@ func (s *scene) catchUp(ctx context.Context, b *bench, busy []string, quiet stri
 		}
 		talk.Go(func() error {
 			for n := range missed {
-				if _, err := s.alice.Say(ctx, room, fmt.Sprintf("We still have to look at point %d of the list, don't we?", n)); err != nil {
+				if _, err := s.alice.Say(ctx, room, fmt.Sprintf("We still have to look at point %d of the list, don't we?",
+					n)); err != nil {
 					return err
 				}
 			}
@@ -167,7 +169,8 @@ func (s *scene) catchUp(ctx context.Context, b *bench, busy []string, quiet stri
 			return fmt.Errorf("task %d of %d among the missed messages is not answered: %w", i+1, asking, err)
 		}
 		if want := fmt.Sprint("got ", i); !says(final, want) {
-			return fmt.Errorf("task %d of %d among the missed messages is answered by %q, not by %q", i+1, asking, final.Body, want)
+			return fmt.Errorf("task %d of %d among the missed messages is answered by %q, not by %q", i+1, asking, final.Body,
+				want)
 		}
 		return nil
 	})

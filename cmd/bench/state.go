@@ -14,7 +14,8 @@ import (
 // measureState runs the benchmarks of package state; each sample is the mean of
 // ten operations.
 func measureState(ctx context.Context, b *bench) error {
-	got, err := b.benchmarks(ctx, "matrix-tui/state", "^Benchmark(StoreSave1000Rooms|StoreTenSavers|JournalCommit100)$", 10, nil)
+	got, err := b.benchmarks(ctx, "matrix-tui/state", "^Benchmark(StoreSave1000Rooms|StoreTenSavers|JournalCommit100)$",
+		10, nil)
 	if err != nil {
 		return err
 	}
@@ -31,8 +32,8 @@ func measureMessage(ctx context.Context, b *bench) error {
 	return err
 }
 
-// measureHardening runs the benchmark of a container's start with and without what hardens it; each sample is the mean of
-// two starts of each kind.
+// measureHardening runs the benchmark of a container's start with and without what hardens it; each sample is the mean
+// of two starts of each kind.
 func measureHardening(ctx context.Context, b *bench) (err error) {
 	s, err := b.open(ctx, "hardening")
 	if err != nil {
@@ -45,16 +46,20 @@ func measureHardening(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	b.table.add("a container created, started and used once, hardened", "ms", 0, got["Hardening hardened-ms"]...)
-	b.table.add("the same with podman's seccomp profile, boxinit of the image, and no verification", "ms", 0, got["Hardening podmans-ms"]...)
+	b.table.add("the same with podman's seccomp profile, boxinit of the image, and no verification", "ms", 0,
+		got["Hardening podmans-ms"]...)
 	b.table.add("the same without any seccomp profile", "ms", 0, got["Hardening unconfined-ms"]...)
-	b.table.add("what hardening adds to a start with podman's profile (pair by pair)", "ms", 20, got["Hardening more-than-podmans-ms"]...)
-	b.table.add("what it adds to a start without a profile (pair by pair)", "ms", 0, got["Hardening more-than-unconfined-ms"]...)
+	b.table.add("what hardening adds to a start with podman's profile (pair by pair)", "ms", 20,
+		got["Hardening more-than-podmans-ms"]...)
+	b.table.add("what it adds to a start without a profile (pair by pair)", "ms", 0,
+		got["Hardening more-than-unconfined-ms"]...)
 	return nil
 }
 
 // benchmarks runs benchmarks of a package and returns the samples of each "Name
 // unit"; each sample is the mean of a number of operations. env is on top of the environment.
-func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations int, env []string) (map[string][]float64, error) {
+func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations int,
+	env []string) (map[string][]float64, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-trimpath", "-run=^$", "-bench="+pattern,
 		fmt.Sprintf("-benchtime=%dx", operations), "-count="+strconv.Itoa(b.n), pkg)
 	cmd.Env = append(os.Environ(), env...)

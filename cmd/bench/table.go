@@ -56,7 +56,8 @@ func (t *table) print(w io.Writer) {
 func (t *table) missed(from int) (err error) {
 	for _, r := range t.rows[from:] {
 		if r.over() {
-			err = errors.Join(err, fmt.Errorf("goal missed: %s: %s, not ≤ %s", strings.TrimSpace(r.what), amount(median(r.values), r.unit), amount(r.goal, r.unit)))
+			err = errors.Join(err, fmt.Errorf("goal missed: %s: %s, not ≤ %s", strings.TrimSpace(r.what),
+				amount(median(r.values), r.unit), amount(r.goal, r.unit)))
 		}
 	}
 	return err

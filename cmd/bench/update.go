@@ -86,7 +86,8 @@ func measureUpdate(ctx context.Context, b *bench) (err error) {
 	b.table.add("update: the bot is away", "s", 5, away...)
 	b.table.add("message sent as a release takes over → reply", "ms", 0, waited...)
 	b.table.add("the same before, without an update", "ms", 0, warm...)
-	b.table.add("a release that ends before it is ready: takes over → the room is told that the old one is back", "s", 75, back[0])
+	b.table.add("a release that ends before it is ready: takes over → the room is told that the old one is back", "s", 75,
+		back[0])
 	b.table.add("one that hangs", "s", 75, back[1])
 	b.table.add("start → ready, the release before / after the update", "ms", 0, before.start...)
 	b.table.add("  after", "ms", 0, after.start...)

@@ -35,7 +35,8 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 		if _, err := journal.Events.Commit(ctx, "", []state.Event{w.row}); err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		if err := errors.Join(journal.Tasks.Enqueue(ctx, w.task), journal.Tasks.Wait(ctx, w.task, []state.Message{w.question})); err != nil {
+		if err := errors.Join(journal.Tasks.Enqueue(ctx, w.task), journal.Tasks.Wait(ctx, w.task,
+			[]state.Message{w.question})); err != nil {
 			return errors.Join(err, group.Wait())
 		}
 		group.Go(func() error { return store.Executions.Put(ctx, room, w.execution) })
@@ -56,7 +57,8 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	now, id := time.Now(), fmt.Sprintf("$task%039d", n)
 	task := strings.Repeat("Back up the production database to the other site. ", 8)
 	e, err := execution.New(execution.Spec{
-		ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Room: room, TaskEvent: id, Asker: s.alice.ID(), Transcript: []string{task},
+		ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Room: room, TaskEvent: id, Asker: s.alice.ID(),
+		Transcript: []string{task},
 	}, now)
 	if err != nil {
 		return w, err
@@ -65,8 +67,10 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	err = errors.Join(
 		e.Start(now),
 		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(answerTime), now),
-		e.Resume(execution.Answer{Answer: "the one of the shop", By: s.alice.ID(), Event: fmt.Sprintf("$answer%037d", n)}, now),
-		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(answerTime), now),
+		e.Resume(execution.Answer{Answer: "the one of the shop", By: s.alice.ID(), Event: fmt.Sprintf("$answer%037d", n)},
+			now),
+		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8),
+			now.Add(answerTime), now),
 		e.Posted(asked, now))
 	if err != nil {
 		return w, err
@@ -76,16 +80,21 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 		return w, err
 	}
 	w.task = state.Task{
-		Key: key, Room: room, Event: id, Home: room, Source: state.FromRoom, Requester: s.alice.ID(), Time: now.UTC(), Execution: e.ID, Text: task,
+		Key: key, Room: room, Event: id, Home: room, Source: state.FromRoom, Requester: s.alice.ID(), Time: now.UTC(),
+		Execution: e.ID, Text: task,
 		Attempt: 2, Tries: 1, Run: key + "-2", Session: e.ID, Begun: now.UTC(), Deadline: now.Add(time.Hour).UTC(),
-		Question: e.CurrentQuestion, QuestionContext: e.QuestionContext, QuestionRoom: room, QuestionEvent: asked, QuestionDeadline: e.Deadline,
-		Resumable: true, Created: e.CreatedAt, Updated: e.UpdatedAt, Details: state.Details{Answers: []state.Answer{state.Answer(e.Answers[0])}},
+		Question: e.CurrentQuestion, QuestionContext: e.QuestionContext, QuestionRoom: room, QuestionEvent: asked,
+		QuestionDeadline: e.Deadline,
+		Resumable:        true, Created: e.CreatedAt, Updated: e.UpdatedAt,
+		Details: state.Details{Answers: []state.Answer{state.Answer(e.Answers[0])}},
 	}
 	w.row = state.Event{Status: state.Pending, Event: event.Event{
-		Room: room, ID: id, Sender: s.alice.ID(), Type: event.TypeMessage, Time: now, Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: task}},
+		Room: room, ID: id, Sender: s.alice.ID(), Type: event.TypeMessage, Time: now,
+		Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: task}},
 	}}
 	w.question = state.Message{
-		Txn: key + "-q1", Room: room, Kind: state.KindQuestion, Number: 1, Task: key, Body: e.CurrentQuestion, Event: asked, Status: state.Sent,
+		Txn: key + "-q1", Room: room, Kind: state.KindQuestion, Number: 1, Task: key, Body: e.CurrentQuestion, Event: asked,
+		Status: state.Sent,
 	}
 	return w, nil
 }

@@ -29,7 +29,8 @@ func measureWaiting(ctx context.Context, b *bench) (err error) {
 			return err
 		}
 		defer s.close(&err)
-		s.Set(map[string]string{"API_LISTEN": "0", "API_TOKEN": token, "EXECUTION_TIMEOUT_MINUTES": strconv.Itoa(int(answerTime.Minutes()))})
+		s.Set(map[string]string{"API_LISTEN": "0", "API_TOKEN": token,
+			"EXECUTION_TIMEOUT_MINUTES": strconv.Itoa(int(answerTime.Minutes()))})
 		pair[i] = s
 	}
 	all, err := pair[0].joined(ctx, b, b.rooms, pair[1])
@@ -82,7 +83,8 @@ func measureWaiting(ctx context.Context, b *bench) (err error) {
 			}
 		}
 		last := len(memory[0]) - 1
-		moreMemory, moreBusy = append(moreMemory, memory[1][last]-memory[0][last]), append(moreBusy, busy[1][last]-busy[0][last])
+		moreMemory, moreBusy = append(moreMemory, memory[1][last]-memory[0][last]),
+			append(moreBusy, busy[1][last]-busy[0][last])
 	}
 	b.table.add("resident memory, idle, "+rooms(b.rooms)+" known, nothing waiting", "MB", 0, memory[0]...)
 	b.table.add("the same with a waiting execution in each", "MB", 0, memory[1]...)

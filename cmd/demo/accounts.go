@@ -84,9 +84,11 @@ func (a *accounts) enrol(account *demoAccount, name string, register func(demoAc
 }
 
 // enter registers missing accounts, logs the person in and returns the bot's user ID.
-func (a *accounts) enter(ctx context.Context, homeserver string, log zerolog.Logger) (you *person.Person, bot string, err error) {
+func (a *accounts) enter(ctx context.Context, homeserver string,
+	log zerolog.Logger) (you *person.Person, bot string, err error) {
 	config := func(account demoAccount) person.Config {
-		return person.Config{Homeserver: homeserver, Name: account.Name, Password: account.Password, Device: "matrix-tui demo", Log: log.Level(zerolog.ErrorLevel)}
+		return person.Config{Homeserver: homeserver, Name: account.Name, Password: account.Password,
+			Device: "matrix-tui demo", Log: log.Level(zerolog.ErrorLevel)}
 	}
 	err = a.enrol(&a.Bot, "bot", func(account demoAccount) (err error) {
 		bot, err = person.Register(ctx, config(account))

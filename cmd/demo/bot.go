@@ -73,8 +73,9 @@ func (d *demo) timeout() time.Duration {
 // serve runs the bot until ctx ends, and then until it has shut down.
 func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 	set := map[string]string{
-		"STATE_DIR": d.state(), "MATRIX_HOMESERVER": d.homeserver, "MATRIX_USER": d.bot, "MATRIX_PASSWORD": known.Bot.Password,
-		"MATRIX_OWNERS": d.you.ID(),
+		"STATE_DIR": d.state(), "MATRIX_HOMESERVER": d.homeserver, "MATRIX_USER": d.bot,
+		"MATRIX_PASSWORD": known.Bot.Password,
+		"MATRIX_OWNERS":   d.you.ID(),
 	}
 	for name, value := range map[string]string{
 		"MATRIX_ALLOW":          d.you.ID(),
@@ -100,7 +101,8 @@ func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // the terminal's signals go only to the demo
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true,
+		Pdeathsig: syscall.SIGTERM} // the terminal's signals go only to the demo
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endTime
 	err := cmd.Run()

@@ -34,12 +34,13 @@ type chat struct {
 func newChat(me *person.Person, room, bot, label, seen string, before []person.Msg, s screen) *chat {
 	return &chat{
 		me: me, room: room, bot: bot, label: label, screen: s,
-		mine: map[string]bool{}, commands: map[string]bool{}, seen: known(me.ID(), seen, before), last: seen, calm: make(chan struct{}, 1),
+		mine: map[string]bool{}, commands: map[string]bool{}, seen: known(me.ID(), seen, before), last: seen,
+		calm: make(chan struct{}, 1),
 	}
 }
 
-// known returns the events that are not shown again: those up to the event seen, or to the person's own last message. What
-// came since may be unread, but its notices say nothing any more.
+// known returns the events that are not shown again: those up to the event seen, or to the person's own last message.
+// What came since may be unread, but its notices say nothing any more.
 func known(me, seen string, before []person.Msg) map[string]bool {
 	read, out := len(before), map[string]bool{}
 	for i, m := range before {

@@ -156,7 +156,8 @@ func (d *demo) chat(ctx context.Context, known *accounts) (err error) {
 	err = c.run(ctx, d.timeout())
 	known.Seen = c.last
 	err = errors.Join(err, d.screen.Close(), known.save())
-	fmt.Fprintln(d.stdout, "  The bot is stopping, and the rooms' containers with it. A task that is running begins again at the next start.")
+	fmt.Fprintln(d.stdout, "  The bot is stopping, and the rooms' containers with it. A task that is running begins "+
+		"again at the next start.")
 	return err
 }
 

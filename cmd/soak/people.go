@@ -75,10 +75,12 @@ func (s *soak) answered(ctx context.Context, r *room, event, want string) error 
 }
 
 // heard waits for an answer of a kind to an event. A homeserver that was killed may have taken a message twice. In an
-// encrypted room the bot then says of one event that it is a copy; the answer, which contains the words, is to the other
-// one, which takes the place of the copy in what was asked.
-func (s *soak) heard(ctx context.Context, r *room, event string, kind func(person.Msg) bool, words string) (person.Msg, error) {
-	m, err := s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return s.answers(m, event) && kind(m) || s.isCopy(m, event) })
+// encrypted room the bot then says of one event that it is a copy; the answer, which contains the words, is to the
+// other one, which takes the place of the copy in what was asked.
+func (s *soak) heard(ctx context.Context, r *room, event string,
+	kind func(person.Msg) bool, words string) (person.Msg, error) {
+	m, err := s.alice.Wait(ctx, r.id,
+		func(m person.Msg) bool { return s.answers(m, event) && kind(m) || s.isCopy(m, event) })
 	if err != nil || !s.isCopy(m, event) {
 		return m, err
 	}
@@ -186,7 +188,8 @@ func (s *soak) fileOut(ctx context.Context, r *room, n int) error {
 		return err
 	}
 	name := fmt.Sprintf("made-%d.txt", n)
-	file, err := s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return m.Sender == s.bot.ID() && m.Kind == "m.file" && m.Body == name })
+	file, err := s.alice.Wait(ctx, r.id,
+		func(m person.Msg) bool { return m.Sender == s.bot.ID() && m.Kind == "m.file" && m.Body == name })
 	if err != nil {
 		return fmt.Errorf("the file %s has not come: %w", name, err)
 	}
@@ -207,7 +210,8 @@ func (s *soak) move(ctx context.Context, r *room, _ int) error {
 		return err
 	}
 	err = s.alice.Leave(ctx, r.id)
-	if err != nil && !strings.Contains(err.Error(), "is not joined") { // she has left, and the homeserver died before it said so
+	// she has left, and the homeserver died before it said so
+	if err != nil && !strings.Contains(err.Error(), "is not joined") {
 		return err
 	}
 	s.mu.Lock()

@@ -19,8 +19,9 @@ const (
 	moreGoroutines = 10
 )
 
-// What may be added meanwhile: messages and tasks are kept for a time, so that rows and disk grow with what people do. In
-// 105 minutes, an action took 20 rows and 31 KB. The constant parts are for what grows in steps, such as SQLite's log.
+// What may be added meanwhile: messages and tasks are kept for a time, so that rows and disk grow with what people do.
+// In 105 minutes, an action took 20 rows and 31 KB. The constant parts are for what grows in steps, such as SQLite's
+// log.
 const (
 	moreRows, rowsPerAction = 200, 40
 	moreDisk, diskPerAction = 8.0, 0.04 // MB
@@ -42,8 +43,8 @@ func (s *soak) check(ctx context.Context) error {
 	return nil
 }
 
-// checkRoom compares what the homeserver has in a room, in which nobody is active, with what was asked there: exactly one
-// answer each, the right one.
+// checkRoom compares what the homeserver has in a room, in which nobody is active, with what was asked there: exactly
+// one answer each, the right one.
 func (s *soak) checkRoom(ctx context.Context, id string) error {
 	call, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -89,10 +90,12 @@ func flat(samples []sample) error {
 	acts := last.acts - first.acts
 	var errs []error
 	if most := first.rows + moreRows + acts*rowsPerAction; last.rows > most {
-		errs = append(errs, fmt.Errorf("rows grew from %d to %d with %d actions, more than to %d", first.rows, last.rows, acts, most))
+		errs = append(errs, fmt.Errorf("rows grew from %d to %d with %d actions, more than to %d", first.rows, last.rows,
+			acts, most))
 	}
 	if most := first.disk + moreDisk + float64(acts)*diskPerAction; last.disk > most {
-		errs = append(errs, fmt.Errorf("the state folder grew from %.1f to %.1f MB with %d actions, more than to %.1f", first.disk, last.disk, acts, most))
+		errs = append(errs, fmt.Errorf("the state folder grew from %.1f to %.1f MB with %d actions, more than to %.1f",
+			first.disk, last.disk, acts, most))
 	}
 	if last.memory > first.memory+moreMemory {
 		errs = append(errs, fmt.Errorf("memory grew from %.1f to %.1f MB", first.memory, last.memory))
@@ -127,7 +130,8 @@ func (s *soak) print(w io.Writer) {
 		if x.idle {
 			idle = "idle"
 		}
-		fmt.Fprintf(t, "%.0f\t%d\t%.1f\t%d\t%d\t%.1f\t%d\t%d\t%s\t\n", x.at.Minutes(), x.acts, x.memory, x.files, x.goroutines, x.disk, x.rows, x.unfinished, idle)
+		fmt.Fprintf(t, "%.0f\t%d\t%.1f\t%d\t%d\t%.1f\t%d\t%d\t%s\t\n", x.at.Minutes(), x.acts, x.memory, x.files,
+			x.goroutines, x.disk, x.rows, x.unfinished, idle)
 	}
 	_ = t.Flush()
 }

@@ -135,12 +135,14 @@ func ignore(err error) error {
 
 // count reads the journal.
 func (s *soak) count(ctx context.Context, now *sample) (err error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.bot.StateDir(), "journal.db")+"?mode=ro&_pragma=busy_timeout(2000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.bot.StateDir(), "journal.db")+
+		"?mode=ro&_pragma=busy_timeout(2000)")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM task) + (SELECT count(*) FROM message),
+	return db.QueryRowContext(ctx,
+		`SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM task) + (SELECT count(*) FROM message),
 		(SELECT count(*) FROM event WHERE status = 1) + (SELECT count(*) FROM gap) + (SELECT count(*) FROM task WHERE state <> 'done') +
 		(SELECT count(*) FROM message WHERE status = 0)`).Scan(&now.rows, &now.unfinished)
 }

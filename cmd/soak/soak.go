@@ -81,7 +81,8 @@ func (s *soak) open(ctx context.Context) error {
 		return err
 	}
 	s.kills = map[victim]int{}
-	if s.bot, err = s.host.NewBot(ctx, "soak", map[string]string{"LOG_LEVEL": "info", "API_LISTEN": "0", "API_TOKEN": token}); err != nil {
+	if s.bot, err = s.host.NewBot(ctx, "soak", map[string]string{"LOG_LEVEL": "info", "API_LISTEN": "0",
+		"API_TOKEN": token}); err != nil {
 		return err
 	}
 	s.bot.Model().SetScript(script)

@@ -26,8 +26,8 @@ const latestFile = "latest"
 
 // Archive packs a release for hosts without a compiler: it writes the archive to into, its checksum and its bill of
 // materials in files next to it, and at the end `latest`, which names it. To sign it, sign the file with the checksum:
-// `ssh-keygen -Y sign -n matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive. The commit "" is the
-// current one.
+// `ssh-keygen -Y sign -n matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive. The commit "" is
+// the current one.
 func (b Base) Archive(ctx context.Context, commit, into string) (string, error) {
 	commit = cmp.Or(commit, b.Current())
 	if err := b.Check(commit); err != nil {

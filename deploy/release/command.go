@@ -90,7 +90,8 @@ func full(err error, where Base) error {
 
 // environ returns this process's environment without the variables meant for it alone.
 func environ() []string {
-	own := []string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "INVOCATION_ID", "LISTEN_FDS", "LISTEN_PID", "MATRIX_TUI_KILL_AT"}
+	own := []string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "INVOCATION_ID", "LISTEN_FDS", "LISTEN_PID",
+		"MATRIX_TUI_KILL_AT"}
 	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		return slices.Contains(own, name)

@@ -17,8 +17,8 @@ import (
 )
 
 // copyState makes a folder equal to a state folder, durably; it can be interrupted and repeated. While a bot uses the
-// state (live), SQLite copies the databases as last committed, and memory.db, which the bot can build again, is left out.
-// A transcript only grows: one with the same size and time is not copied again. Nobody else may use the target.
+// state (live), SQLite copies the databases as last committed, and memory.db, which the bot can build again, is left
+// out. A transcript only grows: one with the same size and time is not copied again. Nobody else may use the target.
 func copyState(ctx context.Context, from, to string, live bool) error {
 	_, err := os.Stat(from) // a missing one would empty the target
 	if err == nil {
@@ -72,7 +72,8 @@ func copyFile(src, dst string, grows bool) error {
 	if err != nil {
 		return err
 	}
-	if have, err := os.Stat(dst); grows && err == nil && have.Size() == info.Size() && have.ModTime().Equal(info.ModTime()) {
+	if have, err := os.Stat(dst); grows && err == nil && have.Size() == info.Size() &&
+		have.ModTime().Equal(info.ModTime()) {
 		return nil
 	}
 	part := filepath.Join(filepath.Dir(dst), ".copying") // the old file may be read-only
@@ -110,7 +111,8 @@ func roomFor(dir, where string) error {
 		return fmt.Errorf("look for room for a copy of the state: %w", err)
 	}
 	if free := int64(space.Bavail) * space.Bsize; free < need+need/8 {
-		return sentence.Newf(unix.ENOSPC, "There is no room for a copy of the state: it needs %d MiB, but only %d MiB are free under %s.",
+		return sentence.Newf(unix.ENOSPC,
+			"There is no room for a copy of the state: it needs %d MiB, but only %d MiB are free under %s.",
 			need>>20+1, free>>20, where)
 	}
 	return nil

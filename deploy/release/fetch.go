@@ -66,7 +66,8 @@ func (u *Updater) fetch(ctx context.Context, o update.Order, log io.Writer, say 
 	return plan, build(ctx, u.Base, m, info, log)
 }
 
-func (u *Updater) fetchArchive(ctx context.Context, s shelf, o update.Order, k *key, have Info, say func(string)) (plan Plan, err error) {
+func (u *Updater) fetchArchive(ctx context.Context, s shelf, o update.Order, k *key, have Info,
+	say func(string)) (plan Plan, err error) {
 	plan.From = u.Running
 	if plan.To, err = s.find(ctx, o.Ref); err == nil {
 		err = u.mayInstall(o, plan.To)
@@ -103,8 +104,9 @@ func (u *Updater) wanted(o update.Order, plan Plan) error {
 	if plan.Age == older && o.Ref == "" {
 		return update.ErrNothingNew
 	}
-	return sentence.Newf(errors.New("not a newer release"), "Release `%s` %s older than the running one, `%s`. To install it all the same, "+
-		"send `!self_update %[1]s back`, or run `matrix-tui self-update -back %[1]s`.", plan.To, plan.Age, plan.From)
+	return sentence.Newf(errors.New("not a newer release"),
+		"Release `%s` %s older than the running one, `%s`. To install it all the same, "+
+			"send `!self_update %[1]s back`, or run `matrix-tui self-update -back %[1]s`.", plan.To, plan.Age, plan.From)
 }
 
 // mayInstall returns an error if the release is the running one or has failed twice.
@@ -114,7 +116,8 @@ func (u *Updater) mayInstall(o update.Order, to string) error {
 	}
 	r, err := u.Base.Read()
 	if err == nil && r.Failures[to] >= 2 && !o.Again {
-		err = sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", to, to)
+		err = sentence.Newf(errors.New("failed twice"),
+			"Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", to, to)
 	}
 	return err
 }

@@ -65,14 +65,16 @@ func (m *mirror) newest(ctx context.Context, signed bool) (string, error) {
 	if signed {
 		tag, err := m.git(ctx, "for-each-ref", "--count=1", "--sort=-version:refname", "--format=%(refname)", "refs/tags")
 		if err == nil && tag == "" {
-			err = sentence.Newf(errors.New("no tag"), "UPDATE_SOURCE has no tag, and with UPDATE_KEY set only signed tags and commits are accepted: name a signed commit.")
+			err = sentence.Newf(errors.New("no tag"),
+				"UPDATE_SOURCE has no tag, and with UPDATE_KEY set only signed tags and commits are accepted: name a signed commit.")
 		}
 		return tag, err
 	}
 	out, err := m.git(ctx, "ls-remote", "--symref", m.url, "HEAD")
 	found := defaultBranch.FindStringSubmatch(out)
 	if err != nil || found == nil {
-		return "", failed(fmt.Errorf("look for the default branch: %w", err), "UPDATE_SOURCE has no default branch: name a branch, a tag or a commit.")
+		return "", failed(fmt.Errorf("look for the default branch: %w", err),
+			"UPDATE_SOURCE has no default branch: name a branch, a tag or a commit.")
 	}
 	return found[1], nil
 }
@@ -99,7 +101,8 @@ func (m *mirror) find(ctx context.Context, ref string, signed bool) (name, commi
 			return name, out, ctx.Err()
 		}
 	}
-	return "", "", sentence.Newf(fmt.Errorf("no %q in the source", ref), "UPDATE_SOURCE has no tag, branch or commit `%s`.", ref)
+	return "", "", sentence.Newf(fmt.Errorf("no %q in the source", ref),
+		"UPDATE_SOURCE has no tag, branch or commit `%s`.", ref)
 }
 
 // describe returns what the release of a commit says about itself.
@@ -108,7 +111,8 @@ func (m *mirror) describe(ctx context.Context, name, commit string) (Info, error
 	if err != nil {
 		return Info{}, fmt.Errorf("read history of %s: %w", Short(commit), err)
 	}
-	info := Info{Commit: commit, Version: strings.TrimPrefix(strings.TrimPrefix(name, "refs/tags/"), "refs/heads/"), Built: time.Now().UTC()}
+	info := Info{Commit: commit, Version: strings.TrimPrefix(strings.TrimPrefix(name, "refs/tags/"), "refs/heads/"),
+		Built: time.Now().UTC()}
 	for line := range strings.SplitSeq(out, "\n") {
 		hash, subject, _ := strings.Cut(line, " ")
 		info.History = append(info.History, Change{hash, subject})

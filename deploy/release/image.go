@@ -20,12 +20,14 @@ type Images struct {
 }
 
 func (i Images) podman(ctx context.Context, args ...string) (string, error) {
-	out, err := program{limit: 2 * time.Minute}.run(ctx, append([]string{"podman", "--remote", "--url", i.URL}, args...)...)
+	out, err := program{limit: 2 * time.Minute}.run(ctx, append([]string{"podman", "--remote", "--url", i.URL},
+		args...)...)
 	return strings.TrimSpace(out), err
 }
 
 // script runs a release's own script of deploy/image for an image.
-func (i Images) script(ctx context.Context, base Base, commit string, log io.Writer, image string, argv ...string) (string, error) {
+func (i Images) script(ctx context.Context, base Base, commit string, log io.Writer, image string,
+	argv ...string) (string, error) {
 	env := []string{"MATRIX_TUI_CACHE=" + base.path("cache"), "MATRIX_TUI_PODMAN=" + i.URL, "SANDBOX_IMAGE=" + image}
 	argv[0] = base.path("releases", commit, "deploy", "image", argv[0])
 	out, err := program{dir: base.Dir(commit), limit: imageTime, log: log, env: env}.run(ctx, argv...)
@@ -35,17 +37,20 @@ func (i Images) script(ctx context.Context, base Base, commit string, log io.Wri
 // build builds the release's sandbox image if its recipe differs from the running release's and from that of the image
 // in use. It tests the image and returns its name, or "" if there is nothing to do. An image without a recipe is the
 // operator's own and is left alone.
-func (i Images) build(ctx context.Context, base Base, from, commit string, log io.Writer, say func(string)) (string, error) {
+func (i Images) build(ctx context.Context, base Base, from, commit string, log io.Writer,
+	say func(string)) (string, error) {
 	recipe, err := i.script(ctx, base, commit, log, i.Name, "build", "--recipe")
 	if err != nil || len(recipe) < 12 {
-		return "", failed(fmt.Errorf("ask for the recipe of the image, %q: %w", recipe, err), "The recipe of the new sandbox image cannot be read.")
+		return "", failed(fmt.Errorf("ask for the recipe of the image, %q: %w", recipe, err),
+			"The recipe of the new sandbox image cannot be read.")
 	}
 	if old, err := i.script(ctx, base, from, log, i.Name, "build", "--recipe"); err == nil && old == recipe {
 		return "", nil
 	}
 	have, err := i.podman(ctx, "image", "inspect", "--format", `{{index .Labels "io.matrix-tui.recipe"}}`, i.Name)
 	if err != nil {
-		return "", failed(fmt.Errorf("inspect the sandbox image: %w", err), "Podman did not report the label of the sandbox image.")
+		return "", failed(fmt.Errorf("inspect the sandbox image: %w", err),
+			"Podman did not report the label of the sandbox image.")
 	}
 	if have == "" || have == "<no value>" || have == recipe {
 		return "", nil

@@ -100,7 +100,8 @@ func compile(ctx context.Context, base Base, dir, commit string, log io.Writer) 
 		env = append(env, "GOFLAGS="+string(found[1]))
 	}
 	// Debian's go does not fetch the version that the module requires unless it is told to.
-	own := map[string]string{"GOCACHE": base.path("cache", "go-build"), "GOPATH": base.path("cache", "gopath"), "GOTOOLCHAIN": "auto"}
+	own := map[string]string{"GOCACHE": base.path("cache", "go-build"), "GOPATH": base.path("cache", "gopath"),
+		"GOTOOLCHAIN": "auto"}
 	for name, value := range own {
 		if os.Getenv(name) == "" {
 			env = append(env, name+"="+value)
@@ -110,10 +111,13 @@ func compile(ctx context.Context, base Base, dir, commit string, log io.Writer) 
 	if err := trimModules(ctx, p, base.path("cache", "gopath"), maxModules); err != nil {
 		return err
 	}
-	for name, ldflags := range map[string]string{"boxinit": "-s -w -buildid=", "matrix-tui": "-s -w -X main.commit=" + commit} {
-		if _, err := p.run(ctx, "nice", "-n", "10", "go", "build", "-trimpath", "-ldflags="+ldflags, "-o", name, "./cmd/"+name); err != nil {
+	for name, ldflags := range map[string]string{"boxinit": "-s -w -buildid=",
+		"matrix-tui": "-s -w -X main.commit=" + commit} {
+		if _, err := p.run(ctx, "nice", "-n", "10", "go", "build", "-trimpath", "-ldflags="+ldflags, "-o", name,
+			"./cmd/"+name); err != nil {
 			return failed(fmt.Errorf("build %s of %s: %w", name, Short(commit), err),
-				"Release %s does not compile here. On a host without Go, set UPDATE_SOURCE to a folder of release archives (archive+https://…).", Short(commit))
+				"Release %s does not compile here. On a host without Go, set UPDATE_SOURCE to a folder of release archives "+
+					"(archive+https://…).", Short(commit))
 		}
 	}
 	return nil

@@ -44,7 +44,8 @@ func (s shelf) find(ctx context.Context, ref string) (string, error) {
 		return Short(ref), nil
 	}
 	if ref != "" {
-		return "", sentence.Newf(fmt.Errorf("%q is not a commit", ref), "Release archives are named by their commits: name one, or none for the newest.")
+		return "", sentence.Newf(fmt.Errorf("%q is not a commit", ref),
+			"Release archives are named by their commits: name one, or none for the newest.")
 	}
 	text, err := s.get(ctx, latestFile, maxSmall)
 	if err != nil {
@@ -52,7 +53,8 @@ func (s shelf) find(ctx context.Context, ref string) (string, error) {
 	}
 	found := latestLine.FindSubmatch(text)
 	if found == nil {
-		return "", sentence.Newf(errors.New("latest names no archive"), "The file `latest` at UPDATE_SOURCE names no release archive.")
+		return "", sentence.Newf(errors.New("latest names no archive"),
+			"The file `latest` at UPDATE_SOURCE names no release archive.")
 	}
 	return string(found[1]), nil
 }
@@ -79,7 +81,8 @@ func (s shelf) take(ctx context.Context, base Base, commit string, k *key) error
 		return err
 	}
 	if fmt.Sprintf("%x", sha256.Sum256(packed)) != want {
-		return sentence.Newf(fmt.Errorf("checksum of %s", name), "The archive %s does not match its checksum: rejected.", name)
+		return sentence.Newf(fmt.Errorf("checksum of %s", name), "The archive %s does not match its checksum: rejected.",
+			name)
 	}
 	return base.keep(commit, func(into string) error { return unpackRelease(packed, into, commit) })
 }
@@ -102,7 +105,8 @@ func (s shelf) get(ctx context.Context, name string, max int64) ([]byte, error) 
 		}
 	}
 	if err != nil {
-		return nil, sentence.Newf(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host cannot reach it.", name)
+		return nil, sentence.Newf(fmt.Errorf("get %s: %w", name, err),
+			"There is no %s at UPDATE_SOURCE, or this host cannot reach it.", name)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, max))
 	if err != nil {

@@ -23,7 +23,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// sbomFile is the release's bill of materials, in CycloneDX: the modules in its programs, and what its image has from npm.
+// sbomFile is the release's bill of materials, in CycloneDX: the modules in its programs, and what its image has from
+// npm.
 const sbomFile = "sbom.cdx.json"
 
 const lockFile = "deploy/image/npm/package-lock.json"
@@ -43,7 +44,8 @@ func (b Base) SBOM(ctx context.Context, commit string, images Images) ([]byte, e
 		return nil, fmt.Errorf("read the bill of materials: %w", err)
 	}
 	const script = `. /etc/os-release; exec dpkg-query -W -f "$ID $VERSION_CODENAME \${Package} \${Version} \${Architecture}\n"`
-	out, err := images.podman(ctx, "run", "--rm", "--network", "none", "--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096",
+	out, err := images.podman(ctx, "run", "--rm", "--network", "none", "--ulimit", "nofile=1024:4096", "--ulimit",
+		"nproc=4096:4096",
 		"--entrypoint", "sh", images.Name, "-c", script)
 	if err != nil {
 		return data, failed(fmt.Errorf("list the packages of image %s: %w", images.Name, err),
@@ -99,8 +101,10 @@ func describeParts(dir, commit string) error {
 		}
 	}
 	bom := cdx.NewBOM()
-	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{Type: cdx.ComponentTypeApplication, Name: "matrix-tui", Version: commit}}
-	all := slices.SortedFunc(maps.Values(parts), func(a, b cdx.Component) int { return strings.Compare(a.PackageURL, b.PackageURL) })
+	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{Type: cdx.ComponentTypeApplication, Name: "matrix-tui",
+		Version: commit}}
+	all := slices.SortedFunc(maps.Values(parts),
+		func(a, b cdx.Component) int { return strings.Compare(a.PackageURL, b.PackageURL) })
 	bom.Components = &all
 	text, err := encodeSBOM(bom)
 	if err != nil {
@@ -122,7 +126,8 @@ func encodeSBOM(bom *cdx.BOM) ([]byte, error) {
 
 // component returns a library with its package URL. A sum is written as npm ("sha512-…") or Go ("h1:…") write it.
 func component(kind, name, version, qualifiers, sum string) cdx.Component {
-	purl := "pkg:" + kind + "/" + strings.ReplaceAll(url.QueryEscape(name), "%2F", "/") + "@" + url.QueryEscape(version) + qualifiers
+	purl := "pkg:" + kind + "/" + strings.ReplaceAll(url.QueryEscape(name), "%2F", "/") + "@" + url.QueryEscape(version) +
+		qualifiers
 	c := cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: name, Version: version, PackageURL: purl}
 	for prefix, algorithm := range map[string]cdx.HashAlgorithm{"h1:": cdx.HashAlgoSHA256, "sha512-": cdx.HashAlgoSHA512} {
 		text, ok := strings.CutPrefix(sum, prefix)

@@ -68,7 +68,8 @@ func (u *Updater) rehearse(ctx context.Context, r *Record) (why string, err erro
 	}
 	trial, before := u.Base.path("trial"), u.Base.path("state-before", r.To)
 	if err = copyState(ctx, u.State, trial, false); err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(before), 0o700), os.RemoveAll(before), os.Rename(trial, before), syncDir(filepath.Dir(before)))
+		err = errors.Join(os.MkdirAll(filepath.Dir(before), 0o700), os.RemoveAll(before), os.Rename(trial, before),
+			syncDir(filepath.Dir(before)))
 	}
 	crash.At("update-copied")
 	if err := errors.Join(err, lock.Close()); err != nil {
@@ -82,7 +83,8 @@ func (u *Updater) rehearse(ctx context.Context, r *Record) (why string, err erro
 	crash.At("update-switched")
 	waiting, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
-	out, err := program{limit: readyTime, extends: true, log: os.Stderr}.run(waiting, u.Base.Program(r.To), "run", "-until-ready")
+	out, err := program{limit: readyTime, extends: true, log: os.Stderr}.run(waiting, u.Base.Program(r.To), "run",
+		"-until-ready")
 	switch {
 	case err == nil && strings.HasSuffix(out, "ready\n"):
 		return "", nil

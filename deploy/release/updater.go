@@ -33,9 +33,13 @@ type Updater struct {
 func (u *Updater) Begin(o update.Order) (known bool, err error) {
 	switch {
 	case u.Source == "":
-		return false, sentence.Newf(errors.New("no source"), "I do not know where releases come from: the operator must set UPDATE_SOURCE to a git remote, or to `archive+` and the address of a folder of release archives, and restart me.")
+		return false, sentence.Newf(errors.New("no source"),
+			"I do not know where releases come from: the operator must set UPDATE_SOURCE to a git remote, or to `archive+` "+
+				"and the address of a folder of release archives, and restart me.")
 	case u.Key == "" && isOpen(u.Source):
-		return false, sentence.Newf(errors.New("source without encryption or key"), "Anybody between this host and UPDATE_SOURCE could replace the releases: the operator must use https:// or ssh, or set UPDATE_KEY.")
+		return false, sentence.Newf(errors.New("source without encryption or key"),
+			"Anybody between this host and UPDATE_SOURCE could replace the releases: the operator must use https:// or ssh, "+
+				"or set UPDATE_KEY.")
 	case o.Ref != "" && !ValidRef(o.Ref):
 		return false, sentence.Newf(fmt.Errorf("ref %q", o.Ref), "That is not a valid tag, branch or commit name.")
 	}
@@ -121,7 +125,8 @@ func (u *Updater) try(ctx context.Context, commit string) error {
 	} {
 		fails, args := one[0], one[1:]
 		if _, err := (program{limit: trialTime}).run(ctx, append([]string{u.Base.Program(commit)}, args...)...); err != nil {
-			return failed(fmt.Errorf("try release %s: %w: %w", commit, errTrial, err), "Release `%s` %s: %s.", commit, fails, errors.Unwrap(err))
+			return failed(fmt.Errorf("try release %s: %w: %w", commit, errTrial, err), "Release `%s` %s: %s.", commit, fails,
+				errors.Unwrap(err))
 		}
 	}
 	return nil

@@ -27,7 +27,8 @@ type key struct {
 func openKey(ctx context.Context, path string) (k *key, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, sentence.Newf(fmt.Errorf("read key: %w", err), "The file of UPDATE_KEY cannot be read: nothing is installed without it.")
+		return nil, sentence.Newf(fmt.Errorf("read key: %w", err),
+			"The file of UPDATE_KEY cannot be read: nothing is installed without it.")
 	}
 	text := strings.TrimSpace(string(data))
 	k = &key{signers: os.DevNull}
@@ -43,9 +44,11 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 	if err != nil {
 		k.close()
 		if errors.Is(err, exec.ErrNotFound) {
-			return nil, sentence.Newf(err, "The key in UPDATE_KEY is a GPG key, and this host has no gpg: install the package gpg.")
+			return nil, sentence.Newf(err,
+				"The key in UPDATE_KEY is a GPG key, and this host has no gpg: install the package gpg.")
 		}
-		return nil, sentence.Newf(fmt.Errorf("import key: %w", err), "The file of UPDATE_KEY contains no usable key: it must be an ssh public key or an armored GPG key.")
+		return nil, sentence.Newf(fmt.Errorf("import key: %w", err),
+			"The file of UPDATE_KEY contains no usable key: it must be an ssh public key or an armored GPG key.")
 	}
 	return k, nil
 }
@@ -61,7 +64,8 @@ func (k *key) run(ctx context.Context, stdin string, argv ...string) (string, er
 func allowedSigners(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text + "\n") {
-		if kind, _, _ := strings.Cut(line, " "); strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "ecdsa-") || strings.HasPrefix(kind, "sk-") {
+		if kind, _, _ := strings.Cut(line, " "); strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "ecdsa-") ||
+			strings.HasPrefix(kind, "sk-") {
 			out.WriteString("release ")
 		}
 		out.WriteString(line)
@@ -80,15 +84,21 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 	if signed != "" {
 		what, object = "verify-tag", name
 	}
-	_, err := k.run(ctx, "", "git", "--git-dir", m.dir, "-c", "safe.directory=*", "-c", "gpg.ssh.allowedSignersFile="+k.signers, "-c", "gpg.ssh.program=ssh-keygen",
+	_, err := k.run(ctx, "", "git", "--git-dir", m.dir, "-c", "safe.directory=*", "-c",
+		"gpg.ssh.allowedSignersFile="+k.signers, "-c", "gpg.ssh.program=ssh-keygen",
 		"-c", "gpg.program=gpg", "-c", "gpg.x509.program=false", "-c", "gpg.minTrustLevel=undefined", what, object)
 	switch {
 	case err != nil:
-		return failed(fmt.Errorf("verify %s: %w", object, err), "Release %s is not signed with the key in UPDATE_KEY: rejected.", Short(commit))
+		return failed(fmt.Errorf("verify %s: %w", object, err),
+			"Release %s is not signed with the key in UPDATE_KEY: rejected.", Short(commit))
 	case name != "" && signed == "":
-		return sentence.Newf(fmt.Errorf("%s is not a signed tag", name), "`%s` is not a signed tag: rejected. With UPDATE_KEY I take signed tags, and signed commits by their ID.", filepath.Base(name))
+		return sentence.Newf(fmt.Errorf("%s is not a signed tag", name),
+			"`%s` is not a signed tag: rejected. With UPDATE_KEY I take signed tags, and signed commits by their ID.",
+			filepath.Base(name))
 	case name != "" && name != "refs/tags/"+signed:
-		return sentence.Newf(fmt.Errorf("%s is the tag %q", name, signed), "UPDATE_SOURCE serves the signed tag `%s` under the name `%s`: rejected.", signed, strings.TrimPrefix(name, "refs/tags/"))
+		return sentence.Newf(fmt.Errorf("%s is the tag %q", name, signed),
+			"UPDATE_SOURCE serves the signed tag `%s` under the name `%s`: rejected.", signed,
+			strings.TrimPrefix(name, "refs/tags/"))
 	}
 	return nil
 }
@@ -96,7 +106,8 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 // checkFile verifies an ssh signature on a file.
 func (k *key) checkFile(ctx context.Context, data, signature []byte) error {
 	if k.signers == os.DevNull {
-		return sentence.Newf(errors.New("not an ssh key"), "Release archives are signed with ssh keys, and the one in UPDATE_KEY is a GPG key.")
+		return sentence.Newf(errors.New("not an ssh key"),
+			"Release archives are signed with ssh keys, and the one in UPDATE_KEY is a GPG key.")
 	}
 	file := filepath.Join(k.dir, "signature")
 	if err := os.WriteFile(file, signature, 0o600); err != nil {
@@ -105,10 +116,12 @@ func (k *key) checkFile(ctx context.Context, data, signature []byte) error {
 	who, err := k.run(ctx, "", "ssh-keygen", "-Y", "find-principals", "-s", file, "-f", k.signers)
 	if err == nil {
 		who, _, _ = strings.Cut(strings.TrimSpace(who), "\n")
-		_, err = k.run(ctx, string(data), "ssh-keygen", "-Y", "verify", "-f", k.signers, "-I", who, "-n", signNamespace, "-s", file)
+		_, err = k.run(ctx, string(data), "ssh-keygen", "-Y", "verify", "-f", k.signers, "-I", who, "-n", signNamespace, "-s",
+			file)
 	}
 	if err != nil {
-		return failed(fmt.Errorf("verify archive: %w", err), "The release archive is not signed with the key in UPDATE_KEY: rejected.")
+		return failed(fmt.Errorf("verify archive: %w", err),
+			"The release archive is not signed with the key in UPDATE_KEY: rejected.")
 	}
 	return nil
 }

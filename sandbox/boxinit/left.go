@@ -59,7 +59,8 @@ func (s store) left() ([]Left, error) {
 	slices.SortStableFunc(found, func(a, b process) int { return cmp.Compare(a.ticks, b.ticks) })
 	sockets, boot := listening("/proc/net"), booted()
 	return chooseLeft(found, func(p process) Left {
-		return Left{PID: p.pid, Command: commandOf(p.pid), Ports: portsOf(p.pid, sockets), Since: boot.Add(time.Duration(p.ticks) * time.Second / userHz)}
+		return Left{PID: p.pid, Command: commandOf(p.pid), Ports: portsOf(p.pid, sockets),
+			Since: boot.Add(time.Duration(p.ticks) * time.Second / userHz)}
 	}), nil
 }
 
@@ -153,7 +154,8 @@ func portsOf(pid int, sockets map[string]int) (ports []int) {
 
 // bounded returns what is listed of a process, with nothing longer than boxinit makes it.
 func (l Left) bounded() Left {
-	l.Command = strings.Join(strings.Fields(strings.ToValidUTF8(l.Command[:min(len(l.Command), 4*maxLeftText)], "\uFFFD")), " ")
+	l.Command = strings.Join(strings.Fields(strings.ToValidUTF8(l.Command[:min(len(l.Command), 4*maxLeftText)], "\uFFFD")),
+		" ")
 	if len(l.Command) > maxLeftText {
 		l.Command = strings.ToValidUTF8(l.Command[:maxLeftText-len("…")], "") + "…"
 	}

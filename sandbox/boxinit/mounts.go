@@ -11,7 +11,8 @@ var (
 	// podmanFiles are the files that podman mounts into each container.
 	podmanFiles = []string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/localtime", "/run/.containerenv"}
 	// kernelTypes are the file systems of the kernel and of memory: what is below kernelFolders shows no file of a disk.
-	kernelTypes = []string{"proc", "sysfs", "tmpfs", "devtmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs",
+	kernelTypes = []string{"proc", "sysfs", "tmpfs", "devtmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "debugfs",
+		"tracefs", "securityfs",
 		"pstore", "bpf", "configfs", "fusectl", "efivarfs"}
 	kernelFolders = []string{"/dev", "/proc", "/sys"}
 )
@@ -68,10 +69,12 @@ func (s Strength) mounts(root string) (weak []string) {
 // ordinary reports whether every container has a mount like that; hidden says that an empty folder hides what is there.
 // GVisor has /tmp in memory, and types of its own.
 func (s Strength) ordinary(point, kind string, hidden bool) bool {
-	if point == "/" || slices.Contains(podmanFiles, point) || strings.HasPrefix(point, timeZones) || point == "/tmp" && s.Runtime == GVisor {
+	if point == "/" || slices.Contains(podmanFiles, point) || strings.HasPrefix(point, timeZones) ||
+		point == "/tmp" && s.Runtime == GVisor {
 		return true
 	}
-	return (slices.Contains(kernelTypes, kind) || hidden || s.Runtime == GVisor) && slices.ContainsFunc(kernelFolders, func(folder string) bool {
-		return point == folder || strings.HasPrefix(point, folder+"/")
-	})
+	return (slices.Contains(kernelTypes, kind) || hidden || s.Runtime == GVisor) &&
+		slices.ContainsFunc(kernelFolders, func(folder string) bool {
+			return point == folder || strings.HasPrefix(point, folder+"/")
+		})
 }

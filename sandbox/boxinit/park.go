@@ -84,7 +84,8 @@ func (s store) parkedUntil() time.Time {
 
 // waits reads the record of the parked run, and reports whether that still waits.
 func (s store) waits(rec *parkedRecord) bool {
-	return readJSON(s.file(parkedRun, "parked.json"), rec) == nil && time.Now().Before(rec.Until) && held(s.file(parkedRun, "lock"))
+	return readJSON(s.file(parkedRun, "parked.json"), rec) == nil && time.Now().Before(rec.Until) &&
+		held(s.file(parkedRun, "lock"))
 }
 
 // usable reads the record of the parked run, and reports whether a run with this key may continue it.

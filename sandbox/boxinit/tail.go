@@ -39,7 +39,8 @@ func (s store) tail(id string, offset int64, to io.Writer, gone <-chan struct{})
 }
 
 // follow copies until the run has ended and everything before that has been copied.
-func follow(s store, id string, out io.Reader, to io.Writer, changes *changes, gone <-chan struct{}) (RunStatus, error) {
+func follow(s store, id string, out io.Reader, to io.Writer, changes *changes,
+	gone <-chan struct{}) (RunStatus, error) {
 	looked := time.Time{}
 	for {
 		ended := sizeOf(s.file(id, "end.json")) >= 0
@@ -74,7 +75,8 @@ func newChanges(dir string) *changes {
 	if err != nil {
 		return &changes{-1}
 	}
-	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_MODIFY|unix.IN_MOVED_TO|unix.IN_MOVED_FROM|unix.IN_DELETE); err != nil {
+	if _, err := unix.InotifyAddWatch(fd, dir,
+		unix.IN_MODIFY|unix.IN_MOVED_TO|unix.IN_MOVED_FROM|unix.IN_DELETE); err != nil {
 		unix.Close(fd)
 		return &changes{-1}
 	}

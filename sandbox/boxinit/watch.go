@@ -26,7 +26,8 @@ const (
 
 // Bounded returns the status with nothing longer than boxinit makes it: a process of the container may have written it.
 func (s RunStatus) Bounded() RunStatus {
-	s.State, s.Signal, s.Stderr = RunState(clip(string(s.State), maxWord)), clip(s.Signal, maxWord), clip(s.Stderr, stderrShown)
+	s.State, s.Signal, s.Stderr = RunState(clip(string(s.State), maxWord)), clip(s.Signal, maxWord),
+		clip(s.Stderr, stderrShown)
 	var list []Watched
 	for _, w := range s.Watch[:min(len(s.Watch), maxWatched)] {
 		w.Path, w.Tail = clip(w.Path, maxPath), clip(w.Tail, watchShown)

@@ -139,7 +139,8 @@ func (c *Config) target(authority string, port uint16) (string, error) {
 		return "", bad("the port is not a number from 1 to 65535")
 	}
 	if !slices.Contains(c.Ports, uint16(n)) {
-		return "", bad(fmt.Sprintf("port %d is not allowed here; allowed: %s (SANDBOX_PORTS)", n, strings.Trim(fmt.Sprint(c.Ports), "[]")))
+		return "", bad(fmt.Sprintf("port %d is not allowed here; allowed: %s (SANDBOX_PORTS)", n,
+			strings.Trim(fmt.Sprint(c.Ports), "[]")))
 	}
 	if !isHost(host) {
 		return "", bad("the host is neither a name nor an address")

@@ -18,7 +18,8 @@ func roomFile(dir string) string { return dir + ".room" }
 // written, if another room has that.
 func (g *Gateway) Folder(room string) string {
 	sum := sha256.Sum256([]byte(room))
-	short, whole := filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8])), filepath.Join(g.cfg.Dir, base64.RawURLEncoding.EncodeToString(sum[:]))
+	short, whole := filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8])),
+		filepath.Join(g.cfg.Dir, base64.RawURLEncoding.EncodeToString(sum[:]))
 	_, err := os.Lstat(whole)
 	owner, _ := os.ReadFile(roomFile(short)) // missing where an earlier release has made it
 	if err == nil || len(owner) > 0 && string(owner) != room {

@@ -86,7 +86,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &status{ResponseWriter: w, code: http.StatusOK}
 	begun := time.Now()
 	defer func() {
-		d.log.Debug().Str("kind", kind).Str("method", method(r.Method)).Int("status", out.code).Dur("took", time.Since(begun)).Msg("gateway request")
+		d.log.Debug().Str("kind", kind).Str("method", method(r.Method)).Int("status", out.code).
+			Dur("took", time.Since(begun)).Msg("gateway request")
 	}()
 	handle(out, r)
 }
@@ -173,7 +174,8 @@ func (d *door) close(ctx context.Context) error {
 func listen(dir string) (*net.UnixListener, error) {
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {
-		return nil, fmt.Errorf("gateway socket %s: the path has %d bytes, but a socket path has at most %d: choose a shorter STATE_DIR", path, len(path), maxPath)
+		return nil, fmt.Errorf("gateway socket %s: the path has %d bytes, but a socket path has at most %d: choose a "+
+			"shorter STATE_DIR", path, len(path), maxPath)
 	}
 	fresh := filepath.Join(dir, "new")
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -85,7 +85,8 @@ func (g *Gateway) judge(ctx context.Context, address string) ([]string, error) {
 	case byName || len(allowed) == 0:
 		return nil, errNotPublic
 	}
-	slices.SortStableFunc(allowed, func(a, b string) int { return strings.Count(a, "[") - strings.Count(b, "[") }) // IPv4 first
+	slices.SortStableFunc(allowed,
+		func(a, b string) int { return strings.Count(a, "[") - strings.Count(b, "[") }) // IPv4 first
 	return allowed[:min(len(allowed), 3)], nil
 }
 
@@ -121,10 +122,12 @@ func tunnelThrough(ctx context.Context, proxy *url.URL, target string) (far net.
 			conn.Close()
 		}
 	}()
-	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: target}, Host: target, Header: http.Header{}}
+	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: target}, Host: target,
+		Header: http.Header{}}
 	if user := proxy.User; user != nil {
 		password, _ := user.Password()
-		request.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+		request.Header.Set("Proxy-Authorization",
+			"Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}
 	if err := request.Write(conn); err != nil {
 		return nil, fmt.Errorf("ask the host's proxy: %w", err)
@@ -142,7 +145,8 @@ func tunnelThrough(ctx context.Context, proxy *url.URL, target string) (far net.
 // answer reads the head of a proxy's answer, and not a byte more, and returns its status.
 func answer(conn net.Conn) (string, error) {
 	var head []byte
-	for b := make([]byte, 1); !strings.HasSuffix(string(head[max(0, len(head)-4):]), "\r\n\r\n"); head = append(head, b[0]) {
+	for b := make([]byte, 1); !strings.HasSuffix(string(head[max(0, len(head)-4):]), "\r\n\r\n"); head = append(head,
+		b[0]) {
 		if len(head) == maxHeaders {
 			return "", errors.New("it is too long")
 		}

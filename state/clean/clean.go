@@ -68,7 +68,8 @@ func (r Rules) keep(c rune) rune {
 		return c
 	case c == '\u2028', c == '\u2029':
 		return '\n'
-	case unicode.IsControl(c), c == '\uFEFF', unicode.Is(unicode.Bidi_Control, c) && c != '\u200E' && c != '\u200F' && c != '\u061C':
+	case unicode.IsControl(c), c == '\uFEFF', unicode.Is(unicode.Bidi_Control, c) && c != '\u200E' && c != '\u200F' &&
+		c != '\u061C':
 		return -1
 	case r.Invisible && !unicode.IsGraphic(c):
 		return -1

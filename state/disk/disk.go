@@ -1,5 +1,5 @@
-// Package disk has what the files of the state share: folders that are on the disk, JSON, bounds of texts, and sentences for
-// errors that an operator can fix.
+// Package disk has what the files of the state share: folders that are on the disk, JSON, bounds of texts, and
+// sentences for errors that an operator can fix.
 package disk
 
 import (
@@ -88,7 +88,8 @@ func sentenceFor(err error, dir, path string) string {
 	case errors.Is(err, syscall.EROFS), code == sqlite3.SQLITE_READONLY:
 		return fmt.Sprintf("%s is read-only: make it writable, or set STATE_DIR to a folder that is.", dir)
 	case errors.Is(err, fs.ErrPermission), code == sqlite3.SQLITE_PERM, code == sqlite3.SQLITE_CANTOPEN:
-		return fmt.Sprintf("%s cannot be opened: let the bot's user read and write it, or set STATE_DIR to another folder.", path)
+		return fmt.Sprintf("%s cannot be opened: let the bot's user read and write it, or set STATE_DIR to another folder.",
+			path)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Sprintf("%s is not a folder: set STATE_DIR to one.", dir)
 	case errors.Is(err, syscall.EISDIR):

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// shorten returns a JSON value in at most limit bytes, if cutting its texts and lists is enough for that. The beginnings
-// stay.
+// shorten returns a JSON value in at most limit bytes, if cutting its texts and lists is enough for that. The
+// beginnings stay.
 func Shorten(raw json.RawMessage, limit int) json.RawMessage {
 	for most := 4 << 10; len(raw) > limit && most >= 64; most /= 2 {
 		dec := json.NewDecoder(bytes.NewReader(raw))

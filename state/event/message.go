@@ -123,7 +123,8 @@ func (m Message) Caption() string {
 	return Text{MsgType: m.MsgType, Body: m.Body, FileName: m.FileName}.caption()
 }
 
-// Words returns what a person wrote: for a file the caption, and of a command that follows the bot's name only the command.
+// Words returns what a person wrote: for a file the caption, and of a command that follows the bot's name only the
+// command.
 func (m Message) Words() string {
 	switch {
 	case m.Command != "":

@@ -1,5 +1,5 @@
-// Package execution is the state machine of one task with its questions, as the journal stores it and the HTTP API shows
-// it.
+// Package execution is the state machine of one task with its questions, as the journal stores it and the HTTP API
+// shows it.
 package execution
 
 import (

@@ -9,8 +9,9 @@ import (
 // alike is the share of common words from which on two results say the same.
 const alike = 0.9
 
-// choose returns the results of ranked units: the best chunk of each conversation or section, and then, if there are too
-// few, other chunks. Of near-duplicates, the better one is returned, and of two that are not messages the newer one.
+// choose returns the results of ranked units: the best chunk of each conversation or section, and then, if there are
+// too few, other chunks. Of near-duplicates, the better one is returned, and of two that are not messages the newer
+// one.
 func choose(ranked []scored, q Query) []Hit {
 	var hits []Hit
 	var seen []map[string]bool

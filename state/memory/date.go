@@ -23,7 +23,8 @@ var months = func() map[string]time.Month {
 		out[string(name[:3])] = m
 	}
 	out["sept"] = time.September
-	for name, m := range map[string]time.Month{"januar": 1, "februar": 2, "marz": 3, "maerz": 3, "mai": 5, "juni": 6, "juli": 7, "oktober": 10, "dezember": 12} {
+	for name, m := range map[string]time.Month{"januar": 1, "februar": 2, "marz": 3, "maerz": 3, "mai": 5, "juni": 6,
+		"juli": 7, "oktober": 10, "dezember": 12} {
 		out[name] = m
 	}
 	return out
@@ -187,7 +188,8 @@ func (s span) fit(t time.Time) float64 {
 			return 0.5
 		}
 		return 0
-	case s.year != 0 && s.year != t.Year() && s.day == 0 && !(s.month == time.December && t.Month() == time.January && t.Year() == s.year+1):
+	case s.year != 0 && s.year != t.Year() && s.day == 0 && !(s.month == time.December && t.Month() == time.January &&
+		t.Year() == s.year+1):
 		return 0
 	case s.day != 0:
 		year := s.year

@@ -2,10 +2,10 @@
 // imported conversations.
 //
 // The index is one SQLite file for all rooms, STATE_DIR/memory.db, with mode 0600. It is a cache of the record and the
-// transcripts; only vectors are nowhere else, and may be lost. A file that is damaged or of another release is deleted, and
-// every room says that it is Unfilled until its caller calls Rebuild with what it has. Nothing is removed from an index but
-// by Empty and Rebuild, or by a new version of a document. The text in it is not encrypted, like everything in STATE_DIR
-// except the device keys.
+// transcripts; only vectors are nowhere else, and may be lost. A file that is damaged or of another release is deleted,
+// and every room says that it is Unfilled until its caller calls Rebuild with what it has. Nothing is removed from an
+// index but by Empty and Rebuild, or by a new version of a document. The text in it is not encrypted, like everything
+// in STATE_DIR except the device keys.
 //
 // An [Index] is one room's view of the file. It is cheap: Open it for a use, and Close it. Every query has the room in
 // its condition, and every word in the index its room's number in front: what one room remembers is never found from
@@ -22,9 +22,9 @@
 //
 // # How a search works
 //
-// FTS5 finds candidates with BM25; then Go ranks the units. A unit's score is the BM25 of the whole unit and of its best
-// passages, times the weight of its source and document, times a little for what is recent. Dates in a query ("in May",
-// "3 June 2026", "yesterday") prefer what was said then. A query is a text: there is no syntax in it.
+// FTS5 finds candidates with BM25; then Go ranks the units. A unit's score is the BM25 of the whole unit and of its
+// best passages, times the weight of its source and document, times a little for what is recent. Dates in a query ("in
+// May", "3 June 2026", "yesterday") prefer what was said then. A query is a text: there is no syntax in it.
 //
 // If the query has a vector, its nearest chunks are candidates too: those with the nearest sketches, a bit for each
 // dimension, are compared. Then a chunk's score is 0.7 of its nearness and 0.3 of its text. How often the right note is

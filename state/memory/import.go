@@ -122,9 +122,13 @@ func parseMessage(text string) (e Entry, wrong string) {
 
 // layouts are how people write times. Without a zone it is UTC.
 var layouts = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 -0700", "2006-01-02 15:04:05.999999999 MST", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04",
-	"2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02", "2006/01/02 (Mon) 15:04", time.RFC1123Z, time.RFC1123, time.UnixDate, time.ANSIC,
-	"3:04 pm on 2 January, 2006", "3:04 PM on 2 January, 2006", "2 January 2006 15:04", "2 January 2006", "January 2, 2006 3:04 PM", "January 2, 2006", "02.01.2006 15:04", "02.01.2006",
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04",
+	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 -0700", "2006-01-02 15:04:05.999999999 MST",
+	"2006-01-02 15:04:05.999999999", "2006-01-02 15:04",
+	"2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02", "2006/01/02 (Mon) 15:04", time.RFC1123Z,
+	time.RFC1123, time.UnixDate, time.ANSIC,
+	"3:04 pm on 2 January, 2006", "3:04 PM on 2 January, 2006", "2 January 2006 15:04", "2 January 2006",
+	"January 2, 2006 3:04 PM", "January 2, 2006", "02.01.2006 15:04", "02.01.2006",
 }
 
 // parseTime reads a time: a text, or seconds or milliseconds since 1970. None is a time that is not known.

@@ -190,8 +190,8 @@ func (x *Index) prepare(ctx context.Context) error {
 // Room returns the room of the index.
 func (x *Index) Room() string { return x.name }
 
-// Unfilled reports whether the caller must Rebuild the index of the room: nothing is there yet, it was emptied, or the file
-// was damaged.
+// Unfilled reports whether the caller must Rebuild the index of the room: nothing is there yet, it was emptied, or the
+// file was damaged.
 func (x *Index) Unfilled() bool { return x.unfilled }
 
 // Close closes the index.

@@ -99,8 +99,8 @@ func (x searcher) compare(ctx context.Context, n *near, is func(chunk, unit int6
 		WHERE vector.room = document.room AND `+where+" LIMIT 4000", args...)
 }
 
-// merge makes the score of a unit what its text and its vectors say. A chunk that has no vector yet is judged by its text
-// alone.
+// merge makes the score of a unit what its text and its vectors say. A chunk that has no vector yet is judged by its
+// text alone.
 func (r *ranker) merge(s *scored) {
 	text, top := min(s.score/r.best, 1), 0.0
 	for i, c := range s.chunks {

@@ -27,7 +27,8 @@ func (x *Index) Put(ctx context.Context, docs ...Document) error {
 	return x.write(ctx, "store documents", func(w *writer) error { return w.put(docs...) })
 }
 
-// Rebuild stores documents in place of all that the index has of the room, and keeps the vectors of texts that come back.
+// Rebuild stores documents in place of all that the index has of the room, and keeps the vectors of texts that come
+// back.
 func (x *Index) Rebuild(ctx context.Context, docs ...Document) error {
 	err := x.write(ctx, "rebuild memory", func(w *writer) error {
 		err := errors.Join(w.dropAll(), w.put(docs...))
@@ -119,7 +120,8 @@ func (w *writer) putOne(doc *Document) error {
 		doc.Weight = 1
 	}
 	var id int64
-	err := w.tx.QueryRowContext(w.ctx, "DELETE FROM document WHERE room = ? AND path = ? RETURNING id", w.room, doc.Path).Scan(&id)
+	err := w.tx.QueryRowContext(w.ctx, "DELETE FROM document WHERE room = ? AND path = ? RETURNING id", w.room,
+		doc.Path).Scan(&id)
 	if err == nil {
 		err = w.drop("unit.document = ?", id)
 	}

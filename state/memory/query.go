@@ -117,8 +117,8 @@ func (x searcher) terms(ctx context.Context, stems []string) (found []term, unkn
 	return found[:min(len(found), maxTerms)], unknown, nil
 }
 
-// docs returns in how many chunks a stem occurs. For a common stem it is an estimate: how long it takes to count them all
-// would depend on the size of the room.
+// docs returns in how many chunks a stem occurs. For a common stem it is an estimate: how long it takes to count them
+// all would depend on the size of the room.
 func (x searcher) docs(ctx context.Context, stem string) (int, error) {
 	var n, reached, first, last int
 	err := x.db.QueryRowContext(ctx, `SELECT count(*), ifnull(max(rowid), 0)

@@ -40,8 +40,8 @@ func (x *Index) Status(ctx context.Context) (Status, error) {
 	return s, x.failed("read memory status", err)
 }
 
-// Read returns the entries of a document that are on some lines, in their order: at most 1,000. It returns ErrNotFound if
-// there are none.
+// Read returns the entries of a document that are on some lines, in their order: at most 1,000. It returns ErrNotFound
+// if there are none.
 func (x *Index) Read(ctx context.Context, path string, from, lines int) (entries []Entry, err error) {
 	err = each(ctx, x.db, func(rows *sql.Rows) error {
 		e, err := scanEntry(rows)

@@ -56,8 +56,8 @@ func (w *writer) sketch() error {
 	return err
 }
 
-// Texts that have nothing to do with each other are at some distance that depends on the model and the room: what is not
-// nearer counts as 0. It is the average in the room; with few vectors, what models usually have.
+// Texts that have nothing to do with each other are at some distance that depends on the model and the room: what is
+// not nearer counts as 0. It is the average in the room; with few vectors, what models usually have.
 const (
 	usualSimilarity = 0.5
 	usualCount      = 20

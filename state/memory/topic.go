@@ -18,10 +18,11 @@ const (
 )
 
 // chatter are words of requests that say nothing about their topic.
-var chatter = set("please thanks thank hello hey yes let make get got use using want need try help tell give show bitte danke")
+var chatter = set("please thanks thank hello hey yes let make get got use using want need try help tell give show " +
+	"bitte danke")
 
-// Topics returns at most n telling words of a text, in its order: those that it repeats, then the first ones. Words with
-// digits are left out: they may be parts of keys.
+// Topics returns at most n telling words of a text, in its order: those that it repeats, then the first ones. Words
+// with digits are left out: they may be parts of keys.
 func Topics(text string, n int) []string {
 	type topic struct {
 		word         string
@@ -30,7 +31,8 @@ func Topics(text string, n int) []string {
 	found := map[string]*topic{} // by stem
 	var all []*topic
 	words(clean.Clip(text, maxTopicText), func(word string) {
-		if stopWords[word] || chatter[word] || utf8.RuneCountInString(word) < leastTopic || strings.ContainsFunc(word, unicode.IsDigit) {
+		if stopWords[word] || chatter[word] || utf8.RuneCountInString(word) < leastTopic ||
+			strings.ContainsFunc(word, unicode.IsDigit) {
 			return
 		}
 		stem := stemOf(word)

@@ -25,8 +25,9 @@ type Unembedded struct {
 	hash []byte
 }
 
-// Unembedded returns texts of chunks without a vector of a model, the newest first and at most n. Vectors of another model
-// are dropped. It returns none if the newest chunks have their vectors; then those of texts that have gone are dropped.
+// Unembedded returns texts of chunks without a vector of a model, the newest first and at most n. Vectors of another
+// model are dropped. It returns none if the newest chunks have their vectors; then those of texts that have gone are
+// dropped.
 func (x *Index) Unembedded(ctx context.Context, model string, n int) (all []Unembedded, err error) {
 	err = x.write(ctx, "find texts without vectors", func(w *writer) error {
 		if all, err = w.unembedded(model, n, maxVectors); err == nil && len(all) == 0 {
@@ -131,8 +132,8 @@ func modelOf(ctx context.Context, q querier, room int64) (string, error) {
 	return all[0], nil
 }
 
-// quantize returns a vector as it is stored: a signed byte for each dimension, the largest of which is 127. It returns nil
-// if the vector has another length, or no direction.
+// quantize returns a vector as it is stored: a signed byte for each dimension, the largest of which is 127. It returns
+// nil if the vector has another length, or no direction.
 func quantize(values []float32) []byte {
 	if len(values) != Dimensions {
 		return nil

@@ -18,7 +18,8 @@ type Backoff struct {
 
 // New starts with a pause of about first, and doubles it up to about most.
 func New(first, most time.Duration) *Backoff {
-	return &Backoff{pauses: backoff.ExponentialBackOff{InitialInterval: first, MaxInterval: most, Multiplier: 2, RandomizationFactor: 0.2}}
+	return &Backoff{pauses: backoff.ExponentialBackOff{InitialInterval: first, MaxInterval: most, Multiplier: 2,
+		RandomizationFactor: 0.2}}
 }
 
 // Until makes Wait return rather than wait beyond a point in time.

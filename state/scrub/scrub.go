@@ -63,7 +63,8 @@ func Needle(text string) (longest string) {
 	return longest
 }
 
-// Without is a Scrub that empties every text that contains one of some others. White space and letter case do not count.
+// Without is a Scrub that empties every text that contains one of some others. White space and letter case do not
+// count.
 func Without(texts ...string) *Scrub {
 	var wanted []string
 	for _, text := range texts {
@@ -114,8 +115,10 @@ func Replacing(is string, were ...string) *Scrub {
 // textKeys are the keys under which JSON of ours has what somebody said or did. Others have identifiers.
 var textKeys = func() map[string]bool {
 	all := map[string]bool{}
-	for _, key := range strings.Fields("answer answers around body caption command commands content current_question detail error error_message " +
-		"formatted_body html name output question question_context result said status_line summary text topics transcript why words") {
+	for _, key := range strings.Fields("answer answers around body caption command commands content current_question " +
+		"detail error error_message " +
+		"formatted_body html name output question question_context result said status_line summary text topics transcript " +
+		"why words") {
 		all[key] = true
 	}
 	return all

@@ -42,7 +42,8 @@ func Open(path string, params url.Values) (*sql.DB, error) {
 }
 
 // InTx runs do in one transaction and rolls it back if do fails or panics. If ctx has ended, the error says so:
-// database/sql rolls back at once, and what do tries after that fails for reasons of its own, such as a closed statement.
+// database/sql rolls back at once, and what do tries after that fails for reasons of its own, such as a closed
+// statement.
 func InTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

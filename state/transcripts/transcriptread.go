@@ -137,8 +137,10 @@ func (t *Files) has(room, kind, event string, limit int64) (bool, error) {
 	needle := disk.JSON(event)
 	ok := func(text []byte) bool {
 		var line Line
-		return bytes.Contains(text, needle) && json.Unmarshal(text, &line) == nil && line.Kind == kind && line.Event == event &&
-			(line.Room == room || line.Room == "" && (kind == KindBegin || kind == KindEnd)) // earlier releases named no room there
+		return bytes.Contains(text, needle) && json.Unmarshal(text, &line) == nil && line.Kind == kind &&
+			line.Event == event &&
+			(line.Room == room || line.Room == "" && (kind == KindBegin ||
+				kind == KindEnd)) // earlier releases named no room there
 	}
 	for _, part := range []string{path, path + ".1"} {
 		size, found, err := searchEnd(part, limit, ok)

@@ -56,7 +56,8 @@ func (t *Files) redact(path, room, event string) error {
 	found := false
 	for text := range bytes.Lines(data) {
 		var line Line
-		if json.Unmarshal(text, &line) == nil && line.Event == event && (line.Room == room || line.Room == "") && (line.Kind == KindBegin || line.Kind == KindUser) && line.Text != scrub.Deleted {
+		if json.Unmarshal(text, &line) == nil && line.Event == event && (line.Room == room || line.Room == "") &&
+			(line.Kind == KindBegin || line.Kind == KindUser) && line.Text != scrub.Deleted {
 			line.Text, found = scrub.Deleted, true
 			text = line.encode()
 		}
@@ -65,7 +66,8 @@ func (t *Files) redact(path, room, event string) error {
 	if !found {
 		return nil
 	}
-	if err := renameio.WriteFile(path, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600)); err != nil {
+	if err := renameio.WriteFile(path, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(path)),
+		renameio.WithStaticPermissions(0o600)); err != nil {
 		return err
 	}
 	return disk.SyncDir(filepath.Dir(path))
@@ -99,7 +101,8 @@ func (t *Files) Scrub(room string, change *scrub.Scrub) (found bool, err error) 
 			return nil
 		}
 		found = true
-		if err := renameio.WriteFile(part, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(part)), renameio.WithStaticPermissions(0o600)); err != nil {
+		if err := renameio.WriteFile(part, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(part)),
+			renameio.WithStaticPermissions(0o600)); err != nil {
 			return err
 		}
 		return disk.SyncDir(filepath.Dir(part))

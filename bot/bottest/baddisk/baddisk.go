@@ -1,5 +1,5 @@
-// Package baddisk mounts a folder through FUSE, so that a test can make operations on chosen files fail, as a dying disk
-// would. Everything else is passed on to the folder. It needs root and /dev/fuse.
+// Package baddisk mounts a folder through FUSE, so that a test can make operations on chosen files fail, as a dying
+// disk would. Everything else is passed on to the folder. It needs root and /dev/fuse.
 //
 // A helper process serves the file system: a process that reads files which it serves itself may wait for itself
 // forever. The helper is the test's own program, so TestMain calls Help first.

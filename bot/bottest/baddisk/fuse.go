@@ -35,7 +35,8 @@ func mount(folder, at string) (*disk, *fuse.Server, error) {
 	root := &fs.LoopbackRoot{Path: folder, Dev: st.Dev}
 	top := &node{LoopbackNode: fs.LoopbackNode{RootData: root}, disk: d}
 	root.RootNode = top
-	server, err := fs.Mount(at, top, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, AllowOther: true, FsName: "baddisk"}})
+	server, err := fs.Mount(at, top, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, AllowOther: true,
+		FsName: "baddisk"}})
 	if err != nil {
 		return nil, nil, fmt.Errorf("mount %s: %w", at, err)
 	}
@@ -77,7 +78,8 @@ func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, s
 	return n.wrap(handle, name), kind, fs.OK
 }
 
-func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (n *node) Create(ctx context.Context, name string, flags, mode uint32,
+	out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	if errno := n.disk.errno(write, name); errno != fs.OK {
 		return nil, nil, 0, errno
 	}

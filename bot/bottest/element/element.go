@@ -65,7 +65,8 @@ func folder() string { return host.Cached("MATRIX_TUI_CLIENTS_JS", "clients-js")
 // Launch starts the client in dir, an existing folder that gets its log. Source is the folder with client.mjs.
 func Launch(dir, source string) (*Client, error) {
 	main := filepath.Join(dir, "client.mjs") // node looks for packages beside the program
-	if err := errors.Join(os.CopyFS(dir, os.DirFS(source)), os.Symlink(filepath.Join(folder(), "node_modules"), filepath.Join(dir, "node_modules"))); err != nil {
+	if err := errors.Join(os.CopyFS(dir, os.DirFS(source)), os.Symlink(filepath.Join(folder(), "node_modules"),
+		filepath.Join(dir, "node_modules"))); err != nil {
 		return nil, fmt.Errorf("install client: %w", err)
 	}
 	log, err := os.Create(filepath.Join(dir, "client.log"))

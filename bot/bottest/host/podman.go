@@ -141,7 +141,8 @@ func killMonitors(names []string) {
 			continue
 		}
 		argv := strings.Split(string(text), "\x00")
-		if i := slices.Index(argv, "-n"); filepath.Base(argv[0]) != "conmon" || i < 0 || i+1 == len(argv) || !slices.Contains(names, argv[i+1]) {
+		if i := slices.Index(argv, "-n"); filepath.Base(argv[0]) != "conmon" || i < 0 || i+1 == len(argv) ||
+			!slices.Contains(names, argv[i+1]) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {

@@ -13,9 +13,9 @@ import (
 // parkedScore is the oom_score_adj of a parked process.
 const parkedScore = "1000"
 
-// Geminis lists the Gemini processes of a container that do a task or are parked, one "pid start-time processor-time" per
-// line: the PID is the host's, the start time is field 22 of /proc/PID/stat, in clock ticks since boot. It reads the
-// host's /proc, because a command in the container takes a tenth of a second.
+// Geminis lists the Gemini processes of a container that do a task or are parked, one "pid start-time processor-time"
+// per line: the PID is the host's, the start time is field 22 of /proc/PID/stat, in clock ticks since boot. It reads
+// the host's /proc, because a command in the container takes a tenth of a second.
 func Geminis(containerID string, parked bool) (string, error) {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -27,7 +27,8 @@ func Geminis(containerID string, parked bool) (string, error) {
 			data, _ := os.ReadFile(filepath.Join(folder, name)) // it may have ended
 			return string(data)
 		}
-		if !isGemini(read("comm")) || !strings.Contains(read("cgroup"), containerID) || !strings.Contains(read("cmdline"), geminiFlag) {
+		if !isGemini(read("comm")) || !strings.Contains(read("cgroup"), containerID) ||
+			!strings.Contains(read("cmdline"), geminiFlag) {
 			continue
 		}
 		if (strings.TrimSpace(read("oom_score_adj")) == parkedScore) != parked {
@@ -41,7 +42,8 @@ func Geminis(containerID string, parked bool) (string, error) {
 // GeminisInside is Geminis for a container with a kernel of its own, which the host cannot look into: the PIDs are the
 // container's.
 func GeminisInside(ctx context.Context, containerID string, parked bool) (string, error) {
-	const list = `cd /proc; for p in [0-9]*; do grep -qs -e ` + geminiFlag + ` $p/cmdline && echo "$p $(cat $p/oom_score_adj) $(cat $p/comm)" && cat $p/stat; done; true`
+	const list = `cd /proc; for p in [0-9]*; do grep -qs -e ` + geminiFlag +
+		` $p/cmdline && echo "$p $(cat $p/oom_score_adj) $(cat $p/comm)" && cat $p/stat; done; true`
 	out, err := MustPodman(ctx, "exec", containerID, "sh", "-c", list)
 	if err != nil {
 		return "", err

@@ -40,7 +40,8 @@ func (synapse) Limit(ctx context.Context, data, except string) error {
 	if err != nil {
 		return fmt.Errorf("read configuration of Synapse: %w", err)
 	}
-	config = regexp.MustCompile(`rc_message: .*`).ReplaceAllLiteral(config, []byte(`rc_message: {per_second: 0.67, burst_count: 1}`))
+	config = regexp.MustCompile(`rc_message: .*`).ReplaceAllLiteral(config,
+		[]byte(`rc_message: {per_second: 0.67, burst_count: 1}`))
 	if err := os.WriteFile(path, config, 0o600); err != nil {
 		return fmt.Errorf("write configuration of Synapse: %w", err)
 	}
@@ -49,7 +50,8 @@ func (synapse) Limit(ctx context.Context, data, except string) error {
 		return fmt.Errorf("open database of Synapse: %w", err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, `INSERT INTO ratelimit_override (user_id, messages_per_second, burst_count) VALUES (?, 0, 0)`, except); err != nil {
+	if _, err := db.ExecContext(ctx,
+		`INSERT INTO ratelimit_override (user_id, messages_per_second, burst_count) VALUES (?, 0, 0)`, except); err != nil {
 		return fmt.Errorf("exempt %s from limits: %w", except, err)
 	}
 	return nil

@@ -35,7 +35,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.through.ServeHTTP(w, r)
 }
 
-// answer answers a request that is not for the homeserver behind. Else it gives the request the token of a session there.
+// answer answers a request that is not for the homeserver behind. Else it gives the request the token of a session
+// there.
 func (s *Server) answer(r *http.Request) (answer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,18 +46,21 @@ func (s *Server) answer(r *http.Request) (answer, bool) {
 	}
 	switch {
 	case isOAuth && r.Method == http.MethodPost:
-		handler := map[string]func(*http.Request) answer{"registration": s.register, "device": s.device, "token": s.token, "revoke": s.revoke}[path]
+		handler := map[string]func(*http.Request) answer{"registration": s.register, "device": s.device, "token": s.token,
+			"revoke": s.revoke}[path]
 		a := handler(r)
 		if s.lose && path == "token" && a.status == http.StatusOK {
 			s.lose, a.status = false, 0
 		}
 		return a, true
-	case r.URL.Path == "/_matrix/client/v1/auth_metadata" && !s.Unstable, r.URL.Path == "/_matrix/client/unstable/org.matrix.msc2965/auth_metadata" && s.Unstable:
+	case r.URL.Path == "/_matrix/client/v1/auth_metadata" && !s.Unstable,
+		r.URL.Path == "/_matrix/client/unstable/org.matrix.msc2965/auth_metadata" && s.Unstable:
 		return s.metadata(), true
 	case strings.HasSuffix(r.URL.Path, "/auth_metadata"):
 		return answer{http.StatusNotFound, map[string]string{"errcode": "M_UNRECOGNIZED"}}, true
 	case strings.HasSuffix(r.URL.Path, "/login") && r.Method == http.MethodGet:
-		return answer{http.StatusOK, map[string]any{"flows": []any{map[string]any{"type": "m.login.sso", "oauth_aware_preferred": true}}}}, true
+		return answer{http.StatusOK, map[string]any{"flows": []any{map[string]any{"type": "m.login.sso",
+			"oauth_aware_preferred": true}}}}, true
 	case strings.HasSuffix(r.URL.Path, "/login"):
 		return answer{http.StatusForbidden, map[string]string{"errcode": "M_UNRECOGNIZED"}}, true
 	}
@@ -66,7 +70,8 @@ func (s *Server) answer(r *http.Request) (answer, bool) {
 	}
 	session := s.of(token)
 	if session == nil {
-		return answer{http.StatusUnauthorized, map[string]any{"errcode": "M_UNKNOWN_TOKEN", "error": "Token is not active", "soft_logout": true}}, true
+		return answer{http.StatusUnauthorized, map[string]any{"errcode": "M_UNKNOWN_TOKEN", "error": "Token is not active",
+			"soft_logout": true}}, true
 	}
 	r.Header.Set("Authorization", "Bearer "+session.token)
 	if strings.HasSuffix(r.URL.Path, "/keys/device_signing/upload") {
@@ -97,13 +102,15 @@ func (s *Server) of(token string) *session {
 	return nil
 }
 
-// authenticate adds the password, which the homeserver behind wants for new keys, but a client of OAuth 2.0 does not have.
+// authenticate adds the password, which the homeserver behind wants for new keys, but a client of OAuth 2.0 does not
+// have.
 func (s *Server) authenticate(r *http.Request, of *session) error {
 	var body map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		return err
 	}
-	body["auth"] = map[string]any{"type": "m.login.password", "user": of.user, "identifier": map[string]string{"type": "m.id.user", "user": of.user}, "password": of.password}
+	body["auth"] = map[string]any{"type": "m.login.password", "user": of.user,
+		"identifier": map[string]string{"type": "m.id.user", "user": of.user}, "password": of.password}
 	data, err := json.Marshal(body)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	return err
@@ -119,7 +126,8 @@ func (s *Server) Confirm(ctx context.Context, text, user, password string) error
 		Token string `json:"access_token"`
 	}
 	err := s.ask(ctx, "login", "", map[string]any{
-		"type": "m.login.password", "identifier": map[string]string{"type": "m.id.user", "user": user}, "password": password, "device_id": c.device,
+		"type": "m.login.password", "identifier": map[string]string{"type": "m.id.user", "user": user}, "password": password,
+		"device_id": c.device,
 	}, &answer)
 	if err != nil {
 		return err
@@ -209,7 +217,8 @@ func (s *Server) ask(ctx context.Context, path, token string, body, into any) er
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.behind.JoinPath("/_matrix/client/v3", path).String(), bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.behind.JoinPath("/_matrix/client/v3", path).String(),
+		bytes.NewReader(data))
 	if err != nil {
 		return err
 	}

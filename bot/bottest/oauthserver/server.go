@@ -1,5 +1,5 @@
-// Package oauthserver is a homeserver that leaves logins to an OAuth 2.0 server, and that OAuth 2.0 server, in front of a
-// homeserver with passwords. It does what the Matrix specification says, and refuses everything else: see Refused.
+// Package oauthserver is a homeserver that leaves logins to an OAuth 2.0 server, and that OAuth 2.0 server, in front of
+// a homeserver with passwords. It does what the Matrix specification says, and refuses everything else: see Refused.
 //
 // Its access tokens stand for a session at the homeserver behind it. A session that ends is logged out there.
 package oauthserver
@@ -75,7 +75,8 @@ func New(homeserver string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read address of the homeserver: %w", err)
 	}
-	s := &Server{Life: 5 * time.Minute, CodeLife: 20 * time.Minute, behind: behind, clients: map[string]bool{}, codes: map[string]*code{}}
+	s := &Server{Life: 5 * time.Minute, CodeLife: 20 * time.Minute, behind: behind, clients: map[string]bool{},
+		codes: map[string]*code{}}
 	s.through = s.forward()
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s, nil
@@ -112,7 +113,8 @@ func no(status int, code string) answer { return answer{status, map[string]strin
 // wrong notes a request that no client may send.
 func (s *Server) wrong(code, format string, args ...any) answer {
 	s.refused = append(s.refused, fmt.Sprintf(format, args...))
-	return answer{http.StatusBadRequest, map[string]string{"error": code, "error_description": fmt.Sprintf(format, args...)}}
+	return answer{http.StatusBadRequest, map[string]string{"error": code,
+		"error_description": fmt.Sprintf(format, args...)}}
 }
 
 func (s *Server) metadata() answer {
@@ -121,7 +123,8 @@ func (s *Server) metadata() answer {
 		"issuer": at + "/", "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/oauth2/token",
 		"registration_endpoint": at + "/oauth2/registration", "device_authorization_endpoint": at + "/oauth2/device",
 		"revocation_endpoint": at + "/oauth2/revoke", "code_challenge_methods_supported": []string{"S256"},
-		"grant_types_supported": []string{"authorization_code", "refresh_token", deviceGrant}, "response_types_supported": []string{"code"},
+		"grant_types_supported":    []string{"authorization_code", "refresh_token", deviceGrant},
+		"response_types_supported": []string{"code"},
 	}}
 }
 
@@ -138,7 +141,8 @@ func (s *Server) register(r *http.Request) answer {
 	}
 	uri, err := url.Parse(c.URI)
 	slices.Sort(c.Grants)
-	if err != nil || uri.Scheme != "https" || uri.Host == "" || c.Method != "none" || c.Type != "native" || c.Responses == nil ||
+	if err != nil || uri.Scheme != "https" || uri.Host == "" || c.Method != "none" || c.Type != "native" ||
+		c.Responses == nil ||
 		len(c.Responses) > 0 || !slices.Equal(c.Grants, []string{"refresh_token", deviceGrant}) {
 		return s.wrong("invalid_client_metadata", "registration: %+v", c)
 	}
@@ -165,15 +169,18 @@ func (s *Server) device(r *http.Request) answer {
 	}
 	scope := strings.Split(form.Get("scope"), " ")
 	slices.Sort(scope)
-	if len(scope) != 2 || scope[0] != "urn:matrix:client:api:*" || !strings.HasPrefix(scope[1], deviceScope) || !deviceID.MatchString(scope[1][len(deviceScope):]) {
+	if len(scope) != 2 || scope[0] != "urn:matrix:client:api:*" || !strings.HasPrefix(scope[1], deviceScope) ||
+		!deviceID.MatchString(scope[1][len(deviceScope):]) {
 		return s.wrong("invalid_scope", "scope %q", scope)
 	}
-	c := &code{client: form.Get("client_id"), user: rand.Text()[:6], device: scope[1][len(deviceScope):], until: time.Now().Add(s.CodeLife), interval: time.Second}
+	c := &code{client: form.Get("client_id"), user: rand.Text()[:6], device: scope[1][len(deviceScope):],
+		until: time.Now().Add(s.CodeLife), interval: time.Second}
 	id := rand.Text()
 	s.codes[id] = c
 	return answer{http.StatusOK, map[string]any{
-		"device_code": id, "user_code": c.user, "verification_uri": s.URL() + "/link", "verification_uri_complete": s.URL() + "/link?code=" + c.user,
-		"expires_in": int(s.CodeLife.Seconds()), "interval": int(c.interval.Seconds()),
+		"device_code": id, "user_code": c.user, "verification_uri": s.URL() + "/link",
+		"verification_uri_complete": s.URL() + "/link?code=" + c.user,
+		"expires_in":                int(s.CodeLife.Seconds()), "interval": int(c.interval.Seconds()),
 	}}
 }
 
@@ -222,8 +229,8 @@ func (s *Server) exchange(c *code, client string) answer {
 	return s.issue(c.session)
 }
 
-// refresh exchanges a refresh token. Until one of the new tokens is used, the old one can be exchanged again; later that
-// ends the session.
+// refresh exchanges a refresh token. Until one of the new tokens is used, the old one can be exchanged again; later
+// that ends the session.
 func (s *Server) refresh(token, client string) answer {
 	for _, session := range s.sessions {
 		at := slices.IndexFunc(session.pairs, func(p *pair) bool { return p.refresh == token })
@@ -260,7 +267,8 @@ func (s *Server) revoke(r *http.Request) answer {
 		return s.wrong("invalid_request", "revoke: %v", r.PostForm)
 	}
 	for _, session := range s.sessions {
-		if slices.ContainsFunc(session.pairs, func(p *pair) bool { return p.refresh == form.Get("token") || p.access == form.Get("token") }) {
+		if slices.ContainsFunc(session.pairs,
+			func(p *pair) bool { return p.refresh == form.Get("token") || p.access == form.Get("token") }) {
 			s.end(session)
 		}
 	}

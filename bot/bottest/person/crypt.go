@@ -49,9 +49,11 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	}
 	p.cli.Client.Transport = &p.holding
 	syncer := mautrix.NewDefaultSyncer()
-	p.cli.Syncer, p.cli.StateStore = quietSyncer{syncer, syncer}, &rooms{mautrix.NewMemoryStateStore().(*mautrix.MemoryStateStore)}
+	p.cli.Syncer, p.cli.StateStore = quietSyncer{syncer, syncer},
+		&rooms{mautrix.NewMemoryStateStore().(*mautrix.MemoryStateStore)}
 	syncer.OnEvent(p.cli.StateStoreSyncHandler)
-	helper, err := cryptohelper.NewCryptoHelper(p.cli, []byte("in memory"), &keyStore{MemoryStore: crypto.NewMemoryStore(nil)})
+	helper, err := cryptohelper.NewCryptoHelper(p.cli, []byte("in memory"),
+		&keyStore{MemoryStore: crypto.NewMemoryStore(nil)})
 	if err != nil {
 		return err
 	}
@@ -260,7 +262,8 @@ func (p *Person) send(ctx context.Context, room, kind string, content any, how m
 
 // Encryption makes a room encrypted, permanently.
 func (p *Person) Encryption(ctx context.Context, room string) error {
-	_, err := p.cli.SendStateEvent(ctx, id.RoomID(room), event.StateEncryption, "", &event.EncryptionEventContent{Algorithm: id.AlgorithmMegolmV1})
+	_, err := p.cli.SendStateEvent(ctx, id.RoomID(room), event.StateEncryption, "",
+		&event.EncryptionEventContent{Algorithm: id.AlgorithmMegolmV1})
 	if err != nil {
 		return fmt.Errorf("encrypt room %s: %w", room, err)
 	}

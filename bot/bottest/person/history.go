@@ -16,8 +16,8 @@ func (p *Person) History(ctx context.Context, room string) ([]Msg, error) {
 	return p.back(ctx, room, "", func(Msg) bool { return false })
 }
 
-// Has reports whether the homeserver has an event of a room. Synapse may have one that History does not show yet; Dendrite
-// does not admit to it until then.
+// Has reports whether the homeserver has an event of a room. Synapse may have one that History does not show yet;
+// Dendrite does not admit to it until then.
 func (p *Person) Has(ctx context.Context, room, event string) bool {
 	_, err := p.cli.GetEvent(ctx, id.RoomID(room), id.EventID(event))
 	return err == nil

@@ -39,7 +39,8 @@ func (h *holding) RoundTrip(req *http.Request) (*http.Response, error) {
 	h.held = append(h.held, again)
 	return &http.Response{
 		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}")),
+		ContentLength: 2,
 	}, nil
 }
 

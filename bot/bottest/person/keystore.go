@@ -19,7 +19,8 @@ type keyStore struct {
 // PutSignature is part of [crypto.Store].
 //
 //lint:hides it is this method, with a lock
-func (s *keyStore) PutSignature(ctx context.Context, signedUser id.UserID, signed id.Ed25519, signerUser id.UserID, signer id.Ed25519, signature string) error {
+func (s *keyStore) PutSignature(ctx context.Context, signedUser id.UserID, signed id.Ed25519, signerUser id.UserID,
+	signer id.Ed25519, signature string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.MemoryStore.PutSignature(ctx, signedUser, signed, signerUser, signer, signature)
@@ -28,7 +29,8 @@ func (s *keyStore) PutSignature(ctx context.Context, signedUser id.UserID, signe
 // GetSignaturesForKeyBy is part of [crypto.Store].
 //
 //lint:hides it is this method, with a copy
-func (s *keyStore) GetSignaturesForKeyBy(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID) (map[id.Ed25519]string, error) {
+func (s *keyStore) GetSignaturesForKeyBy(ctx context.Context, user id.UserID, key id.Ed25519,
+	signer id.UserID) (map[id.Ed25519]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	signatures, err := s.MemoryStore.GetSignaturesForKeyBy(ctx, user, key, signer)
@@ -38,7 +40,8 @@ func (s *keyStore) GetSignaturesForKeyBy(ctx context.Context, user id.UserID, ke
 // IsKeySignedBy is part of [crypto.Store].
 //
 //lint:hides it is this method, with a lock
-func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed25519, signerUser id.UserID, signer id.Ed25519) (bool, error) {
+func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed25519, signerUser id.UserID,
+	signer id.Ed25519) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.MemoryStore.IsKeySignedBy(ctx, user, key, signerUser, signer)
@@ -56,7 +59,8 @@ func (s *keyStore) DropSignaturesByKey(ctx context.Context, user id.UserID, key 
 // PutCrossSigningKey is part of [crypto.Store].
 //
 //lint:hides it is this method, with a lock
-func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage id.CrossSigningUsage, key id.Ed25519) error {
+func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage id.CrossSigningUsage,
+	key id.Ed25519) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.MemoryStore.PutCrossSigningKey(ctx, user, usage, key)
@@ -65,7 +69,8 @@ func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage
 // GetCrossSigningKeys is part of [crypto.Store].
 //
 //lint:hides it is this method, with a copy
-func (s *keyStore) GetCrossSigningKeys(ctx context.Context, user id.UserID) (map[id.CrossSigningUsage]id.CrossSigningKey, error) {
+func (s *keyStore) GetCrossSigningKeys(ctx context.Context,
+	user id.UserID) (map[id.CrossSigningUsage]id.CrossSigningKey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keys, err := s.MemoryStore.GetCrossSigningKeys(ctx, user)

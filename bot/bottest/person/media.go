@@ -65,7 +65,8 @@ func (p *Person) Download(ctx context.Context, m Msg) ([]byte, error) {
 	return data, nil
 }
 
-// CheckEncrypted returns an error if the file of an encrypted message does not match its description, or is stored unencrypted.
+// CheckEncrypted returns an error if the file of an encrypted message does not match its description, or is stored
+// unencrypted.
 func (p *Person) CheckEncrypted(ctx context.Context, file json.RawMessage) error {
 	var f struct {
 		URL string `json:"url"`

@@ -43,13 +43,15 @@ type Msg struct {
 
 // Final reports whether this is a separate message that answers another one: text, not a notice, not an edit.
 func (m Msg) Final() bool {
-	return m.Type == "m.room.message" && m.Kind == "m.text" && m.EditOf == "" && (m.ReplyTo != "" || answerTxn.MatchString(m.Txn))
+	return m.Type == "m.room.message" && m.Kind == "m.text" && m.EditOf == "" &&
+		(m.ReplyTo != "" || answerTxn.MatchString(m.Txn))
 }
 
 // Progress reports whether this is the notice of a task, or an edit of it.
 func (m Msg) Progress() bool { return m.Kind == "m.notice" && noticeTxn.MatchString(m.Txn) }
 
-// Answers reports whether this answers an event: it replies to it, or is the answer or a question of the task that it is.
+// Answers reports whether this answers an event: it replies to it, or is the answer or a question of the task that it
+// is.
 func (m Msg) Answers(event string) bool {
 	key := sha256.Sum256([]byte(m.Room + "\x00" + event))
 	return m.ReplyTo == event || answerTxn.MatchString(m.Txn) && strings.HasPrefix(m.Txn, hex.EncodeToString(key[:10])+"-")

@@ -36,7 +36,8 @@ func (p *Person) WaitRead(ctx context.Context, room, user, event string) error {
 			return false
 		}
 		from := slices.IndexFunc(t.msgs, func(m Msg) bool { return m.Event == event })
-		return from >= 0 && slices.ContainsFunc(t.msgs[from:], func(m Msg) bool { return slices.Contains(t.read[user], m.Event) })
+		return from >= 0 && slices.ContainsFunc(t.msgs[from:],
+			func(m Msg) bool { return slices.Contains(t.read[user], m.Event) })
 	})
 	if err != nil {
 		return fmt.Errorf("wait until %s has read %s: %w", user, event, err)

@@ -39,15 +39,16 @@ func (p *Person) Reply(ctx context.Context, room, to, text string) (string, erro
 	})
 }
 
-// ReplyOutside is Reply with the relation outside the ciphertext only: some clients send it so, and a homeserver can add
-// one to any message.
+// ReplyOutside is Reply with the relation outside the ciphertext only: some clients send it so, and a homeserver can
+// add one to any message.
 func (p *Person) ReplyOutside(ctx context.Context, room, to, text string) (string, error) {
 	p.crypt.mu.Lock()
 	defer p.crypt.mu.Unlock()
 	if err := p.prepare(ctx, id.RoomID(room)); err != nil {
 		return "", err
 	}
-	content, err := p.cli.Crypto.Encrypt(ctx, id.RoomID(room), event.EventMessage, map[string]any{"msgtype": "m.text", "body": text, "m.mentions": Mentions(text)})
+	content, err := p.cli.Crypto.Encrypt(ctx, id.RoomID(room), event.EventMessage,
+		map[string]any{"msgtype": "m.text", "body": text, "m.mentions": Mentions(text)})
 	if err != nil {
 		return "", fmt.Errorf("encrypt for %s: %w", room, err)
 	}

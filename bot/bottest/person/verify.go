@@ -96,8 +96,8 @@ func (p *Person) startVerification(ctx context.Context, room id.RoomID, user id.
 		v.ours[txn] = true
 		return err
 	}
-	// The request is in clear even in an encrypted room, as Element sends it; the helper's StartInRoomVerification encrypts
-	// it twice. The rest is encrypted.
+	// The request is in clear even in an encrypted room, as Element sends it; the helper's StartInRoomVerification
+	// encrypts it twice. The rest is encrypted.
 	if err := p.prepare(ctx, room); err != nil {
 		return err
 	}
@@ -124,14 +124,16 @@ func (v *verifier) VerificationRequested(context.Context, id.VerificationTransac
 }
 
 // VerificationReady continues with the emojis.
-func (v *verifier) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool, _ *verificationhelper.QRCode) {
+func (v *verifier) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool,
+	_ *verificationhelper.QRCode) {
 	if sas {
 		v.todo = append(v.todo, func(ctx context.Context) error { return v.helper.StartSAS(ctx, txn) })
 	}
 }
 
 // VerificationCancelled does nothing: the script notices when its wait times out.
-func (v *verifier) VerificationCancelled(context.Context, id.VerificationTransactionID, event.VerificationCancelCode, string) {
+func (v *verifier) VerificationCancelled(context.Context, id.VerificationTransactionID, event.VerificationCancelCode,
+	string) {
 }
 
 // VerificationDone does nothing: the bot's log says so too.
@@ -139,7 +141,8 @@ func (v *verifier) VerificationDone(context.Context, id.VerificationTransactionI
 }
 
 // ShowSAS passes the emojis to Verify and confirms them.
-func (v *verifier) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, _ []int) {
+func (v *verifier) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string,
+	_ []int) {
 	var shown []string
 	for i, emoji := range emojis {
 		shown = append(shown, string(emoji)+" "+names[i])

@@ -95,8 +95,8 @@ func (p *Proxy) tell(request string) *Fault {
 	return nil
 }
 
-// stale returns a /sync request with the oldest position that the bot has asked for, as if a homeserver had forgotten what
-// came since.
+// stale returns a /sync request with the oldest position that the bot has asked for, as if a homeserver had forgotten
+// what came since.
 func (p *Proxy) stale(r *http.Request) *http.Request {
 	p.mu.Lock()
 	oldest := p.oldest

@@ -71,7 +71,10 @@ func New(homeserver string) (*Proxy, error) {
 		ErrorHandler:   p.failed,
 		ErrorLog:       log.New(io.Discard, "", 0), // a homeserver that was stopped, or a sync that was cut short
 	}
-	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, through) }))
+	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		p.serve(w, r, through)
+	}))
 	return p, nil
 }
 

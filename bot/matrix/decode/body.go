@@ -25,7 +25,8 @@ func body(e event.Event, content object) (b event.Body) {
 	case event.TypeRedaction:
 		b.Redacts = content.text("redacts")
 	case event.TypeMember, event.TypeInvite:
-		b.Member = &event.Member{Membership: content.text("membership"), IsDirect: content.flag("is_direct"), Name: content.text("displayname")}
+		b.Member = &event.Member{Membership: content.text("membership"), IsDirect: content.flag("is_direct"),
+			Name: content.text("displayname")}
 	}
 	if !e.IsState(e.Type) {
 		return b
@@ -45,7 +46,8 @@ func body(e event.Event, content object) (b event.Body) {
 
 func message(eventType string, content object) *event.Message {
 	m := &event.Message{
-		MsgType: content.text("msgtype"), Body: content.text("body"), FileName: content.text("filename"), RelatesTo: relation(content),
+		MsgType: content.text("msgtype"), Body: content.text("body"), FileName: content.text("filename"),
+		RelatesTo:     relation(content),
 		FormattedBody: formatted(content), Mentions: mentions(content),
 	}
 	if m.RelatesTo.InReplyTo != "" {
@@ -59,7 +61,8 @@ func message(eventType string, content object) *event.Message {
 	}
 	if next := content.object("m.new_content"); next != nil {
 		m.NewContent = &event.Text{
-			MsgType: next.text("msgtype"), Body: next.text("body"), FileName: next.text("filename"), FormattedBody: formatted(next), Mentions: mentions(next),
+			MsgType: next.text("msgtype"), Body: next.text("body"), FileName: next.text("filename"),
+			FormattedBody: formatted(next), Mentions: mentions(next),
 		}
 	}
 	if m.IsFile() {
@@ -131,7 +134,8 @@ func fileInfo(content object) *event.FileInfo {
 		f.URL = file.text("url")
 		f.Secret = &event.EncryptedFile{
 			Version: file.text("v"), IV: file.text("iv"), SHA256: file.object("hashes").text("sha256"),
-			Key: event.JWK{K: key.text("k"), Alg: key.text("alg"), Ext: key.flag("ext"), Kty: key.text("kty"), KeyOps: key.texts("key_ops")},
+			Key: event.JWK{K: key.text("k"), Alg: key.text("alg"), Ext: key.flag("ext"), Kty: key.text("kty"),
+				KeyOps: key.texts("key_ops")},
 		}
 	}
 	return f

@@ -17,15 +17,17 @@ var (
 		"content": nil, "redacts": nil,
 		"unsigned": {"transaction_id": nil, "prev_content": {"membership": nil}},
 	}
-	relationKeys = keys{"rel_type": nil, "event_id": nil, "key": nil, "is_falling_back": nil, "m.in_reply_to": {"event_id": nil}}
-	fileKeys     = keys{
+	relationKeys = keys{"rel_type": nil, "event_id": nil, "key": nil, "is_falling_back": nil,
+		"m.in_reply_to": {"event_id": nil}}
+	fileKeys = keys{
 		"url": nil, "iv": nil, "v": nil, "hashes": {"sha256": nil},
 		"key": {"k": nil, "alg": nil, "ext": nil, "kty": nil, "key_ops": nil},
 	}
 	textKeys = keys{
 		"msgtype": nil, "body": nil, "filename": nil, "format": nil, "formatted_body": nil, "url": nil, "file": fileKeys,
-		"info": {"mimetype": nil, "size": nil}, "m.mentions": {"user_ids": nil}, "m.relates_to": relationKeys, event.TxnKey: nil,
-		"m.voice": nil, "org.matrix.msc3245.voice": nil, "geo_uri": nil,
+		"info": {"mimetype": nil, "size": nil}, "m.mentions": {"user_ids": nil}, "m.relates_to": relationKeys,
+		event.TxnKey: nil,
+		"m.voice":    nil, "org.matrix.msc3245.voice": nil, "geo_uri": nil,
 	}
 	contentKeys = map[string]keys{
 		event.TypeMessage:    with(textKeys, keys{"m.new_content": textKeys}, verificationKeys),
@@ -47,9 +49,12 @@ var (
 	}
 	pollKeys         = keys{"question": {"m.text": nil, "org.matrix.msc1767.text": nil, "body": nil}, "answers": nil}
 	verificationKeys = keys{
-		"from_device": nil, "methods": nil, "method": nil, "transaction_id": nil, "timestamp": nil, "to": nil, "hash": nil, "hashes": nil,
-		"key": nil, "keys": nil, "mac": nil, "commitment": nil, "message_authentication_code": nil, "message_authentication_codes": nil,
-		"short_authentication_string": nil, "key_agreement_protocol": nil, "key_agreement_protocols": nil, "code": nil, "reason": nil,
+		"from_device": nil, "methods": nil, "method": nil, "transaction_id": nil, "timestamp": nil, "to": nil, "hash": nil,
+		"hashes": nil,
+		"key":    nil, "keys": nil, "mac": nil, "commitment": nil, "message_authentication_code": nil,
+		"message_authentication_codes": nil,
+		"short_authentication_string":  nil, "key_agreement_protocol": nil, "key_agreement_protocols": nil, "code": nil,
+		"reason":       nil,
 		"m.relates_to": relationKeys,
 	}
 )
@@ -129,7 +134,8 @@ func Event(raw json.RawMessage) (event.Event, error) {
 		return event.Event{}, err
 	}
 	e.Body = body(e, content)
-	if e.Type == event.TypeEncrypted && e.StateKey == nil && content["ciphertext"] != nil { // without ciphertext it was redacted
+	// without ciphertext it was redacted
+	if e.Type == event.TypeEncrypted && e.StateKey == nil && content["ciphertext"] != nil {
 		e.Encryption, e.Session = event.MissingKey, content.text("session_id")
 	}
 	unsigned := o.object("unsigned")

@@ -23,7 +23,8 @@ func MaySend(content json.RawMessage, user, eventType string) (bool, error) {
 	if err := o.check(powerKeys); err != nil {
 		return false, err
 	}
-	return o.object("users").level(user, o.level("users_default", 0)) >= o.object("events").level(eventType, o.level("events_default", 0)), nil
+	return o.object("users").level(user, o.level("users_default", 0)) >= o.object("events").level(eventType,
+		o.level("events_default", 0)), nil
 }
 
 // IsCreator reports whether a user is a creator of the room that an m.room.create event

@@ -109,7 +109,8 @@ func pickleKey(dir, path string) ([]byte, error) {
 		return nil, fmt.Errorf("read crypto.key: %w", err)
 	}
 	if _, err := os.Stat(path); err == nil {
-		return nil, errors.New("crypto.db exists but its crypto.key is missing: restore crypto.key, or move crypto.db away and log in again")
+		return nil, errors.New("crypto.db exists but its crypto.key is missing: restore crypto.key, or move crypto.db away " +
+			"and log in again")
 	}
 	key := make([]byte, 32)
 	rand.Read(key) // never fails
@@ -130,6 +131,7 @@ func (db *database) meta(ctx context.Context, key string) (value string, err err
 }
 
 func (db *database) setMeta(ctx context.Context, key, value string) error {
-	_, err := db.Exec(ctx, "INSERT INTO e2ee_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value=excluded.value", key, value)
+	_, err := db.Exec(ctx, "INSERT INTO e2ee_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET "+
+		"value=excluded.value", key, value)
 	return err
 }

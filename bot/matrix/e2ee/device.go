@@ -37,7 +37,8 @@ func (m *uploads) own(ctx context.Context) error {
 	if known != "" && known != user {
 		return sentence.New(
 			fmt.Errorf("%w: %s, not %s", ErrOtherAccount, known, user),
-			"The keys in crypto.db belong to "+known+". Move crypto.db, crypto.key and recovery-key away, or log in as that account.")
+			"The keys in crypto.db belong to "+known+
+				". Move crypto.db, crypto.key and recovery-key away, or log in as that account.")
 	}
 	store := newKeyStore(m.db, m.cfg.Client.DeviceID)
 	before, err := store.FindDeviceID(ctx)
@@ -65,10 +66,13 @@ func (m *uploads) publish(ctx context.Context) error {
 	account := m.mach.GetAccount()
 	published, ok := resp.DeviceKeys[cli.UserID][cli.DeviceID]
 	if ok && len(published.Keys) > 0 {
-		if published.Keys.GetEd25519(cli.DeviceID) != account.SigningKey() || published.Keys.GetCurve25519(cli.DeviceID) != account.IdentityKey() {
+		if published.Keys.GetEd25519(cli.DeviceID) != account.SigningKey() ||
+			published.Keys.GetCurve25519(cli.DeviceID) != account.IdentityKey() {
 			return sentence.New(
 				fmt.Errorf("%w: device %s", ErrForeignDevice, cli.DeviceID),
-				"The session "+cli.DeviceID.String()+" has keys that are not in crypto.db. Restore crypto.db and crypto.key, or log in again (or set MATRIX_ACCESS_TOKEN to the token of a new login) to create a new session.")
+				"The session "+cli.DeviceID.String()+
+					" has keys that are not in crypto.db. Restore crypto.db and crypto.key, or log in again (or set "+
+					"MATRIX_ACCESS_TOKEN to the token of a new login) to create a new session.")
 		}
 		if account.Shared {
 			return nil

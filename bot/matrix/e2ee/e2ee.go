@@ -110,7 +110,8 @@ type core struct {
 }
 
 func newMachine(ctx context.Context, cfg Config) *Machine {
-	c := &core{cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(), came: map[Key]bool{}, missing: missing{wanted: map[Key]id.UserID{}}}
+	c := &core{cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(), came: map[Key]bool{},
+		missing: missing{wanted: map[Key]id.UserID{}}}
 	c.ctx, c.stop = context.WithCancel(c.log.WithContext(context.WithoutCancel(ctx)))
 	p := &people{core: c, known: map[id.UserID]lookup{}, silent: map[string]time.Time{}}
 	r := &members{core: c, changes: map[id.RoomID]int{}}
@@ -203,7 +204,8 @@ func (m *core) load(ctx context.Context) error {
 	reader.IgnorePostDecryptionParseErrors = true // content is checked by bot/matrix/decode
 	for _, machine := range []*crypto.OlmMachine{mach, reader} {
 		if err := machine.Load(ctx); err != nil {
-			if garbled := base64.CorruptInputError(0); errors.As(err, &garbled) { // its row reaches into pages that SQLite cannot check
+			// its row reaches into pages that SQLite cannot check
+			if garbled := base64.CorruptInputError(0); errors.As(err, &garbled) {
 				err = fmt.Errorf("%w: %w", damage.Err, err)
 			}
 			return fmt.Errorf("load account: %w", err)

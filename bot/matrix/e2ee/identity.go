@@ -100,7 +100,8 @@ func Accept(ctx context.Context, dir string, i Identity) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return db.DoTxn(ctx, nil, func(ctx context.Context) error {
 		if i.Present != "" {
-			err := one(db.Exec(ctx, "UPDATE crypto_cross_signing_keys SET first_seen_key=key WHERE user_id=$1 AND usage='master' AND key=$2", i.User, i.Present))
+			err := one(db.Exec(ctx, "UPDATE crypto_cross_signing_keys SET first_seen_key=key WHERE user_id=$1 AND "+
+				"usage='master' AND key=$2", i.User, i.Present))
 			if err != nil {
 				return fmt.Errorf("accept identity: %w", err)
 			}
@@ -114,7 +115,8 @@ func Accept(ctx context.Context, dir string, i Identity) (err error) {
 			}
 		}
 		// new room keys include the user's devices; present ones do not
-		_, err := db.Exec(ctx, "DELETE FROM crypto_megolm_outbound_session WHERE room_id IN (SELECT room FROM e2ee_member WHERE user=$1)", i.User)
+		_, err := db.Exec(ctx, "DELETE FROM crypto_megolm_outbound_session WHERE room_id IN (SELECT room FROM e2ee_member "+
+			"WHERE user=$1)", i.User)
 		if err != nil {
 			return fmt.Errorf("delete room keys: %w", err)
 		}

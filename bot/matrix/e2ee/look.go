@@ -64,7 +64,8 @@ func statusOf(resp *mautrix.RespQueryKeys, user id.UserID, device id.DeviceID) S
 		s.Problem = "The account's cross-signing keys do not match each other."
 		return s
 	}
-	if ok, err := signatures.VerifySignatureJSON(keys, user, self.FirstKey().String(), self.FirstKey()); err != nil || !ok {
+	if ok, err := signatures.VerifySignatureJSON(keys, user, self.FirstKey().String(), self.FirstKey()); err != nil ||
+		!ok {
 		s.Problem = "The account's cross-signing key has not signed this device."
 		return s
 	}

@@ -16,7 +16,8 @@ import (
 // before goes unnoticed. Until an identity is trusted, its first_seen_key is empty.
 
 // trustsPins is the condition under which the pinned devices of $1 count.
-const trustsPins = "NOT EXISTS (SELECT 1 FROM crypto_cross_signing_keys WHERE user_id=$1 AND usage='master' AND first_seen_key<>'')"
+const trustsPins = "NOT EXISTS (SELECT 1 FROM crypto_cross_signing_keys WHERE user_id=$1 AND usage='master' AND " +
+	"first_seen_key<>'')"
 
 // pin stores the present devices of a user without an identity, at the first contact only.
 // It trusts an identity that one of them has signed.
@@ -57,7 +58,8 @@ func (s *keyStore) trustPinned(ctx context.Context, user id.UserID, devices map[
 	if s.pins == "" || user == s.pins || len(devices) == 0 {
 		return nil
 	}
-	rows, err := s.DB.Query(ctx, "SELECT device, identity_key, signing_key FROM e2ee_pinned WHERE user=$1 AND "+trustsPins, user)
+	rows, err := s.DB.Query(ctx, "SELECT device, identity_key, signing_key FROM e2ee_pinned WHERE user=$1 AND "+trustsPins,
+		user)
 	pinned, err := dbutil.NewRowIterWithError(rows, func(row dbutil.Scannable) (d id.Device, err error) {
 		return d, row.Scan(&d.DeviceID, &d.IdentityKey, &d.SigningKey)
 	}, err).AsList()
@@ -65,7 +67,8 @@ func (s *keyStore) trustPinned(ctx context.Context, user id.UserID, devices map[
 		return fmt.Errorf("list pinned devices of %s: %w", user, err)
 	}
 	for _, pin := range pinned {
-		if d := devices[pin.DeviceID]; d != nil && d.Trust == id.TrustStateUnset && d.IdentityKey == pin.IdentityKey && d.SigningKey == pin.SigningKey {
+		if d := devices[pin.DeviceID]; d != nil && d.Trust == id.TrustStateUnset && d.IdentityKey == pin.IdentityKey &&
+			d.SigningKey == pin.SigningKey {
 			d.Trust = id.TrustStateVerified
 		}
 	}

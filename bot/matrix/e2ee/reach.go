@@ -60,14 +60,16 @@ func (m *sender) giveUp(ctx context.Context, session *crypto.OutboundGroupSessio
 
 // withoutKey returns the users' trusted devices that do not have a session's key; "" is
 // the session of which nobody has it. m.mu is held.
-func (m *sender) withoutKey(ctx context.Context, session id.SessionID, users []id.UserID) (devices []*id.Device, err error) {
+func (m *sender) withoutKey(ctx context.Context, session id.SessionID,
+	users []id.UserID) (devices []*id.Device, err error) {
 	for _, user := range users {
 		all, err := m.store.GetDevices(ctx, user)
 		if err != nil {
 			return nil, fmt.Errorf("list devices of %s: %w", user, err)
 		}
 		for _, device := range all {
-			if user == m.cfg.Client.UserID && device.DeviceID == m.cfg.Client.DeviceID || device.Trust == id.TrustStateBlacklisted {
+			if user == m.cfg.Client.UserID && device.DeviceID == m.cfg.Client.DeviceID ||
+				device.Trust == id.TrustStateBlacklisted {
 				continue
 			}
 			shared, err := m.store.IsOutboundGroupSessionShared(ctx, user, device.IdentityKey, session)

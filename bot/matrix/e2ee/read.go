@@ -86,7 +86,8 @@ func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.Encr
 	if in.Type != wire.TypeEncrypted || in.StateKey != nil || in.ID == "" {
 		return nil, nil, fmt.Errorf("%w: not an encrypted message", ErrUnreadable)
 	}
-	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time.UnixMilli()}
+	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room),
+		Sender: id.UserID(in.Sender), Timestamp: in.Time.UnixMilli()}
 	if err := json.Unmarshal(in.Content, &e.Content); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
@@ -101,7 +102,8 @@ func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.Encr
 }
 
 // decrypt returns the plain event, and how far its sender is proven: Decrypted or Verified.
-func (m *decrypter) decrypt(ctx context.Context, e *event.Event, content *event.EncryptedEventContent) (*event.Event, wire.Encryption, error) {
+func (m *decrypter) decrypt(ctx context.Context, e *event.Event,
+	content *event.EncryptedEventContent) (*event.Event, wire.Encryption, error) {
 	noKey := &NoKeyError{Key: Key{e.RoomID.String(), content.SessionID.String()}, Sender: e.Sender.String()}
 	session, err := m.keys().GetGroupSession(ctx, e.RoomID, content.SessionID)
 	if withheld := (*event.RoomKeyWithheldEventContent)(nil); errors.As(err, &withheld) {
@@ -147,7 +149,8 @@ func isDiskError(err error) bool {
 // whom there is otherwise only the homeserver's word: "", Decrypted if the device is
 // trusted, or Verified. A forwarded key counts if the device that forwarded it is a
 // trusted one of the sender's or of our own account.
-func (m *decrypter) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (wire.Encryption, error) {
+func (m *decrypter) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession,
+	key Key) (wire.Encryption, error) {
 	device, err := m.people.deviceOf(ctx, sender, session.SenderKey)
 	if err != nil || device == nil {
 		return "", err

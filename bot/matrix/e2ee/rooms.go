@@ -18,7 +18,8 @@ type rooms struct{ db *dbutil.Database }
 
 // how returns a room's encryption settings. known is false if they were never
 // fetched; content is nil if the room is not encrypted.
-func (r *rooms) how(ctx context.Context, room id.RoomID) (content *event.EncryptionEventContent, known bool, err error) {
+func (r *rooms) how(ctx context.Context,
+	room id.RoomID) (content *event.EncryptionEventContent, known bool, err error) {
 	var raw sql.NullString
 	err = r.db.QueryRow(ctx, "SELECT encryption FROM e2ee_room WHERE room=$1", room).Scan(&raw)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -83,18 +84,21 @@ func (r *rooms) setEncryption(ctx context.Context, room id.RoomID, raw json.RawM
 	if old != nil && old.Algorithm == id.AlgorithmMegolmV1 && encryption(raw).Algorithm != id.AlgorithmMegolmV1 {
 		return nil
 	}
-	_, err = r.db.Exec(ctx, "INSERT INTO e2ee_room (room, encryption) VALUES ($1, $2) ON CONFLICT (room) DO UPDATE SET encryption=excluded.encryption", room, string(raw))
+	_, err = r.db.Exec(ctx, "INSERT INTO e2ee_room (room, encryption) VALUES ($1, $2) ON CONFLICT (room) DO UPDATE SET "+
+		"encryption=excluded.encryption", room, string(raw))
 	return err
 }
 
 // setClear records that the room is not encrypted, unless it is known to be.
 func (r *rooms) setClear(ctx context.Context, room id.RoomID) error {
-	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_room (room, encryption) VALUES ($1, '') ON CONFLICT (room) DO UPDATE SET encryption='' WHERE encryption IS NULL", room)
+	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_room (room, encryption) VALUES ($1, '') ON CONFLICT (room) DO UPDATE SET "+
+		"encryption='' WHERE encryption IS NULL", room)
 	return err
 }
 
 func (r *rooms) setVisibility(ctx context.Context, room id.RoomID, visibility string) error {
-	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_room (room, visibility) VALUES ($1, $2) ON CONFLICT (room) DO UPDATE SET visibility=excluded.visibility", room, visibility)
+	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_room (room, visibility) VALUES ($1, $2) ON CONFLICT (room) DO UPDATE SET "+
+		"visibility=excluded.visibility", room, visibility)
 	return err
 }
 
@@ -120,13 +124,15 @@ func (r *rooms) readers(ctx context.Context, room id.RoomID) ([]id.UserID, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.db.Query(ctx, "SELECT user FROM e2ee_member WHERE room=$1 AND (membership='join' OR membership='invite' AND $2) ORDER BY user",
+	rows, err := r.db.Query(ctx, "SELECT user FROM e2ee_member WHERE room=$1 AND (membership='join' OR "+
+		"membership='invite' AND $2) ORDER BY user",
 		room, visibility != "joined")
 	return dbutil.NewRowIterWithError(rows, dbutil.ScanSingleColumn[id.UserID], err).AsList()
 }
 
 func (r *rooms) setMember(ctx context.Context, room id.RoomID, user, membership string) error {
-	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_member (room, user, membership) VALUES ($1, $2, $3) ON CONFLICT (room, user) DO UPDATE SET membership=excluded.membership", room, user, membership)
+	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_member (room, user, membership) VALUES ($1, $2, $3) ON CONFLICT (room, "+
+		"user) DO UPDATE SET membership=excluded.membership", room, user, membership)
 	return err
 }
 
@@ -143,6 +149,7 @@ func (r *rooms) setMembers(ctx context.Context, room id.RoomID, members map[stri
 			return err
 		}
 	}
-	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_room (room, members) VALUES ($1, 1) ON CONFLICT (room) DO UPDATE SET members=1", room)
+	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_room (room, members) VALUES ($1, 1) ON CONFLICT (room) DO UPDATE SET "+
+		"members=1", room)
 	return err
 }

@@ -66,7 +66,8 @@ func newVerifier(ctx context.Context, m *core) (*verifier, error) {
 	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
 	cli.Crypto = encrypter{s: m.answers}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), m.rooms}
-	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, verificationhelper.NewInMemoryVerificationStore(), callbacks{v}, false, false, true)
+	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, verificationhelper.NewInMemoryVerificationStore(),
+		callbacks{v}, false, false, true)
 	if err := v.helper.Init(ctx); err != nil {
 		return nil, fmt.Errorf("prepare verifications: %w", err)
 	}

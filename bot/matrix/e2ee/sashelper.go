@@ -19,7 +19,8 @@ type encrypter struct {
 	s *sender
 }
 
-func (e encrypter) Encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+func (e encrypter) Encrypt(ctx context.Context, room id.RoomID, kind event.Type,
+	content any) (*event.EncryptedEventContent, error) {
 	return e.s.encrypt(ctx, room, kind, content)
 }
 
@@ -37,14 +38,17 @@ func (s stateStore) IsEncrypted(ctx context.Context, room id.RoomID) (bool, erro
 // work.
 type callbacks struct{ v *verifier }
 
-func (c callbacks) VerificationRequested(_ context.Context, txn id.VerificationTransactionID, _ id.UserID, _ id.DeviceID) {
+func (c callbacks) VerificationRequested(_ context.Context, txn id.VerificationTransactionID, _ id.UserID,
+	_ id.DeviceID) {
 	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.AcceptVerification(ctx, txn) })
 }
 
-func (c callbacks) VerificationReady(_ context.Context, _ id.VerificationTransactionID, _ id.DeviceID, _, _ bool, _ *verificationhelper.QRCode) {
+func (c callbacks) VerificationReady(_ context.Context, _ id.VerificationTransactionID, _ id.DeviceID, _, _ bool,
+	_ *verificationhelper.QRCode) {
 }
 
-func (c callbacks) VerificationCancelled(_ context.Context, txn id.VerificationTransactionID, code event.VerificationCancelCode, _ string) {
+func (c callbacks) VerificationCancelled(_ context.Context, txn id.VerificationTransactionID,
+	code event.VerificationCancelCode, _ string) {
 	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Str("code", string(code)).Msg("verification cancelled")
 	delete(c.v.active, txn)
 }
@@ -54,7 +58,8 @@ func (c callbacks) VerificationDone(_ context.Context, txn id.VerificationTransa
 	delete(c.v.active, txn)
 }
 
-func (c callbacks) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, decimals []int) {
+func (c callbacks) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string,
+	decimals []int) {
 	sas := SAS{User: c.v.active[txn].user.String(), Decimals: decimals}
 	for i, emoji := range emojis {
 		name := ""

@@ -39,7 +39,8 @@ type sender struct {
 // to the trusted devices of all readers, except devices without one-time keys, which
 // get it with a later message. Encrypting the same content again and sending it with
 // the same transaction ID creates no second message.
-func (m *sender) Encrypt(ctx context.Context, room, eventType string, content json.RawMessage) (string, json.RawMessage, error) {
+func (m *sender) Encrypt(ctx context.Context, room, eventType string,
+	content json.RawMessage) (string, json.RawMessage, error) {
 	needed, err := m.members.IsEncrypted(ctx, room)
 	if err != nil {
 		return "", nil, err
@@ -169,7 +170,8 @@ func (m *sender) needs(ctx context.Context, room id.RoomID, only []id.UserID, me
 
 // encrypt is Encrypt for an encrypted room, after prepare. It makes only requests that our
 // homeserver answers by itself. m.mu is held.
-func (m *sender) encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+func (m *sender) encrypt(ctx context.Context, room id.RoomID, kind event.Type,
+	content any) (*event.EncryptedEventContent, error) {
 	ctx = withoutRequests(ctx)
 	visibility, known, err := m.rooms.visibility(ctx, room)
 	if err != nil {

@@ -61,7 +61,8 @@ func (m *core) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine) er
 
 func (m *signer) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCache) error {
 	text, err := json.Marshal(crypto.CrossSigningSeeds{
-		MasterKey: keys.MasterKey.Seed(), SelfSigningKey: keys.SelfSigningKey.Seed(), UserSigningKey: keys.UserSigningKey.Seed(),
+		MasterKey: keys.MasterKey.Seed(), SelfSigningKey: keys.SelfSigningKey.Seed(),
+		UserSigningKey: keys.UserSigningKey.Seed(),
 	})
 	if err != nil {
 		return err
@@ -123,8 +124,8 @@ func (m *signer) crossSign(ctx context.Context) error {
 }
 
 // published asks the homeserver for the account's public master key, "" if there is
-// none, and whether this device is signed. The store cannot tell: it also has keys that were not published, and signatures
-// that the homeserver forgot when the device was logged out.
+// none, and whether this device is signed. The store cannot tell: it also has keys that were not published, and
+// signatures that the homeserver forgot when the device was logged out.
 func (m *signer) published(ctx context.Context) (master id.Ed25519, signed bool, err error) {
 	user, device := m.cfg.Client.UserID, m.cfg.Client.DeviceID
 	resp, err := m.cfg.Client.QueryKeys(ctx, &mautrix.ReqQueryKeys{DeviceKeys: mautrix.DeviceKeysRequest{user: {}}})
@@ -162,7 +163,8 @@ func (m *signer) makeKeys(ctx context.Context) error {
 		return m.authenticate(resp)
 	})
 	if err != nil && allow != "" {
-		return fmt.Errorf("the homeserver wants the account's owner to allow new cross-signing keys: open %s, allow it, and restart the bot within ten minutes: %w", allow, err)
+		return fmt.Errorf("the homeserver wants the account's owner to allow new cross-signing keys: open %s, allow it, "+
+			"and restart the bot within ten minutes: %w", allow, err)
 	}
 	if err != nil {
 		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) || httpStatus(err) == 401 {
@@ -181,8 +183,9 @@ func httpStatus(err error) int {
 	return 0
 }
 
-// approval returns where the account's owner allows new keys (https://spec.matrix.org/v1.17/client-server-api/#oauth-authentication),
-// if that is what the homeserver wants. Both spellings are in use.
+// approval returns where the account's owner allows new keys
+// (https://spec.matrix.org/v1.17/client-server-api/#oauth-authentication), if that is what the homeserver wants. Both
+// spellings are in use.
 func approval(resp *mautrix.RespUserInteractive) string {
 	for _, stage := range []mautrix.AuthType{"m.oauth", "org.matrix.cross_signing_reset"} {
 		if params, ok := resp.Params[stage].(map[string]any); ok {
@@ -235,7 +238,8 @@ func (m *signer) generate(ctx context.Context) error {
 func (m *signer) recover(ctx context.Context) error {
 	text, err := os.ReadFile(m.recoveryFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("another program has created the account's cross-signing keys: put the account's recovery key into the file recovery-key and restart, or verify the device by hand")
+		return errors.New("another program has created the account's cross-signing keys: put the account's recovery key " +
+			"into the file recovery-key and restart, or verify the device by hand")
 	}
 	if err != nil {
 		return fmt.Errorf("read recovery-key: %w", err)

@@ -181,7 +181,8 @@ func (m *members) learn(ctx context.Context, room id.RoomID) (stored bool, err e
 }
 
 // fetchMembers fetches a room's history visibility and the memberships of its users.
-func fetchMembers(ctx context.Context, cli *mautrix.Client, room id.RoomID) (visibility string, members map[string]string, err error) {
+func fetchMembers(ctx context.Context, cli *mautrix.Client,
+	room id.RoomID) (visibility string, members map[string]string, err error) {
 	var raw json.RawMessage
 	err = cli.StateEvent(ctx, room, event.StateHistoryVisibility, "", &raw)
 	if err != nil && !errors.Is(err, mautrix.MNotFound) {

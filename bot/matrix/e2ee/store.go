@@ -23,7 +23,8 @@ type keyStore struct {
 }
 
 func newKeyStore(db *database, device id.DeviceID) *keyStore {
-	return &keyStore{SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle), failures: &db.failures}
+	return &keyStore{SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle),
+		failures: &db.failures}
 }
 
 // failures holds the first failed statement since begin: mautrix only logs many of them. The query log notes all but
@@ -64,7 +65,8 @@ func (s *keyStore) GetOlmHash(ctx context.Context, hash [32]byte) (time.Time, er
 }
 
 // GetGroupSession is part of crypto.Store.
-func (s *keyStore) GetGroupSession(ctx context.Context, room id.RoomID, name id.SessionID) (*crypto.InboundGroupSession, error) {
+func (s *keyStore) GetGroupSession(ctx context.Context, room id.RoomID,
+	name id.SessionID) (*crypto.InboundGroupSession, error) {
 	session, err := s.SQLCryptoStore.GetGroupSession(ctx, room, name)
 	if err != nil && !errors.Is(err, crypto.ErrGroupSessionWithheld) {
 		_ = s.note(err)
@@ -91,7 +93,8 @@ func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[i
 			one := *device
 			one.Trust = min(one.Trust, id.TrustStateUnset)
 			kept[name] = &one
-			_, err := s.DB.Exec(ctx, "DELETE FROM crypto_device WHERE user_id=$1 AND device_id=$2 AND (identity_key<>$3 OR signing_key<>$4)", user, name, one.IdentityKey, one.SigningKey)
+			_, err := s.DB.Exec(ctx, "DELETE FROM crypto_device WHERE user_id=$1 AND device_id=$2 AND (identity_key<>$3 OR "+
+				"signing_key<>$4)", user, name, one.IdentityKey, one.SigningKey)
 			if err != nil {
 				return fmt.Errorf("replace device: %w", err)
 			}
@@ -101,7 +104,8 @@ func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[i
 }
 
 // PutCrossSigningKey is part of crypto.Store.
-func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage id.CrossSigningUsage, key id.Ed25519) error {
+func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage id.CrossSigningUsage,
+	key id.Ed25519) error {
 	if err := s.doubt(ctx, user, usage, key); err != nil {
 		return err
 	}
@@ -110,7 +114,8 @@ func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage
 
 // IsKeySignedBy is part of crypto.Store. For the same reason, our signature of a
 // user's identity counts only for the trusted identity.
-func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID, by id.Ed25519) (bool, error) {
+func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID,
+	by id.Ed25519) (bool, error) {
 	signed, err := s.SQLCryptoStore.IsKeySignedBy(ctx, user, key, signer, by)
 	if err != nil || !signed || user == signer {
 		return signed, err
@@ -122,16 +127,17 @@ func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed2
 // MarkOutboundGroupSessionShared is part of crypto.Store. It leaves out a device without an Olm session, to which
 // mautrix 0.32 could not send the key: it marks that device as well, so that it may request the key. It gets it with a
 // later message instead: see reach.
-func (s *keyStore) MarkOutboundGroupSessionShared(ctx context.Context, user id.UserID, key id.IdentityKey, session id.SessionID) error {
+func (s *keyStore) MarkOutboundGroupSessionShared(ctx context.Context, user id.UserID, key id.IdentityKey,
+	session id.SessionID) error {
 	if olm, err := s.GetLatestSession(ctx, key); err != nil || olm == nil {
 		return err
 	}
 	return s.SQLCryptoStore.MarkOutboundGroupSessionShared(ctx, user, key, session)
 }
 
-// IncrementTrackedUsersErrorCount is part of crypto.Store. It does nothing: after a hundred failures, mautrix 0.32 would
-// forget the devices of a user whose homeserver is dead, who could then not read what was said meanwhile. It would also
-// look for changes every three hours only: see askAgain.
+// IncrementTrackedUsersErrorCount is part of crypto.Store. It does nothing: after a hundred failures, mautrix 0.32
+// would forget the devices of a user whose homeserver is dead, who could then not read what was said meanwhile. It
+// would also look for changes every three hours only: see askAgain.
 //
 //lint:hides it keeps mautrix from counting
 func (s *keyStore) IncrementTrackedUsersErrorCount(context.Context, []id.UserID) error { return nil }
@@ -143,7 +149,8 @@ func (s *keyStore) IncrementTrackedUsersErrorCount(context.Context, []id.UserID)
 //lint:hides it writes the row itself
 func (s *keyStore) PutGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
 	var room id.RoomID
-	err := s.DB.QueryRow(ctx, "SELECT room_id FROM crypto_megolm_inbound_session WHERE session_id=$1 AND session IS NOT NULL", session.ID()).Scan(&room)
+	err := s.DB.QueryRow(ctx, "SELECT room_id FROM crypto_megolm_inbound_session WHERE session_id=$1 AND session IS NOT "+
+		"NULL", session.ID()).Scan(&room)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s.SQLCryptoStore.PutGroupSession(ctx, session)
 	}
@@ -186,7 +193,8 @@ func (s *keyStore) tracked(ctx context.Context) ([]id.UserID, error) {
 // reading old messages.
 func (s *keyStore) renewDevice(ctx context.Context) error {
 	return s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
-		for _, table := range []string{"crypto_account", "crypto_olm_session", "crypto_olm_message_hash", "crypto_megolm_outbound_session", "crypto_megolm_outbound_session_shared"} {
+		for _, table := range []string{"crypto_account", "crypto_olm_session", "crypto_olm_message_hash",
+			"crypto_megolm_outbound_session", "crypto_megolm_outbound_session_shared"} {
 			if _, err := s.DB.Exec(ctx, "DELETE FROM "+table); err != nil {
 				return fmt.Errorf("empty %s: %w", table, err)
 			}

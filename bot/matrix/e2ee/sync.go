@@ -119,7 +119,8 @@ func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
 	if err != nil {
 		return nil, false
 	}
-	e := event.Event{Sender: id.UserID(decoded.Sender), Type: event.Type{Type: decoded.Type, Class: event.ToDeviceEventType}}
+	e := event.Event{Sender: id.UserID(decoded.Sender), Type: event.Type{Type: decoded.Type,
+		Class: event.ToDeviceEventType}}
 	return &e, json.Unmarshal(decoded.Content, &e.Content) == nil && e.Content.ParseRaw(e.Type) == nil
 }
 

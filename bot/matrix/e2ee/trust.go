@@ -146,7 +146,8 @@ func (m *decrypter) requireTrust(ctx context.Context, device *id.Device, key Key
 	if err != nil {
 		return err
 	}
-	return &UntrustedDeviceError{Key: key, Sender: device.UserID.String(), Device: device.DeviceID.String(), Reason: reason}
+	return &UntrustedDeviceError{Key: key, Sender: device.UserID.String(), Device: device.DeviceID.String(),
+		Reason: reason}
 }
 
 // distrust returns why a user's device is not trusted.

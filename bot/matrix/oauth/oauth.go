@@ -1,6 +1,6 @@
-// Package oauth logs in to a homeserver that leaves logins to an OAuth 2.0 server, such as Matrix Authentication Service,
-// and renews the tokens of such a login. It implements the device authorization grant and the refresh token grant of the
-// Matrix specification (https://spec.matrix.org/v1.18/client-server-api/#oauth-20-api). It stores nothing.
+// Package oauth logs in to a homeserver that leaves logins to an OAuth 2.0 server, such as Matrix Authentication
+// Service, and renews the tokens of such a login. It implements the device authorization grant and the refresh token
+// grant of the Matrix specification (https://spec.matrix.org/v1.18/client-server-api/#oauth-20-api). It stores nothing.
 package oauth
 
 import (
@@ -115,13 +115,15 @@ func (s *Server) Begin(ctx context.Context, website, device string) (*Code, erro
 	if c.answer, err = config.DeviceAuth(withClient(ctx)); err != nil {
 		return nil, fmt.Errorf("request a code: %w", short(err))
 	}
-	if c.answer.DeviceCode == "" || c.answer.UserCode == "" || c.answer.VerificationURI == "" || c.answer.Interval < 0 || c.answer.Interval > 600 {
+	if c.answer.DeviceCode == "" || c.answer.UserCode == "" || c.answer.VerificationURI == "" || c.answer.Interval < 0 ||
+		c.answer.Interval > 600 {
 		return nil, errors.New("request a code: the OAuth 2.0 server's answer makes no sense")
 	}
 	if most := time.Now().Add(time.Hour); c.answer.Expiry.IsZero() || c.answer.Expiry.After(most) {
 		c.answer.Expiry = most
 	}
-	c.Link, c.Text, c.Complete, c.Until = c.answer.VerificationURI, c.answer.UserCode, c.answer.VerificationURIComplete, c.answer.Expiry
+	c.Link, c.Text, c.Complete, c.Until = c.answer.VerificationURI, c.answer.UserCode, c.answer.VerificationURIComplete,
+		c.answer.Expiry
 	return c, nil
 }
 
@@ -129,7 +131,8 @@ func (s *Server) Begin(ctx context.Context, website, device string) (*Code, erro
 func (c *Code) register(ctx context.Context, website string) error {
 	body, err := json.Marshal(map[string]any{
 		"client_name": "matrix-tui", "client_uri": website, "application_type": "native",
-		"grant_types": []string{deviceGrant, refreshGrant}, "response_types": []string{}, "token_endpoint_auth_method": "none",
+		"grant_types": []string{deviceGrant, refreshGrant}, "response_types": []string{},
+		"token_endpoint_auth_method": "none",
 	})
 	if err != nil {
 		return err
@@ -181,8 +184,8 @@ func (c *Code) Wait(ctx context.Context) (*oauth2.Token, error) {
 	}
 }
 
-// Refresh returns new tokens. It fails with [ErrEnded] if the server will never accept the refresh token. After any other
-// error it can be called again with the same one, which stays valid until the new tokens are used.
+// Refresh returns new tokens. It fails with [ErrEnded] if the server will never accept the refresh token. After any
+// other error it can be called again with the same one, which stays valid until the new tokens are used.
 func (s *Server) Refresh(ctx context.Context, clientID, refresh string) (*oauth2.Token, error) {
 	token, err := s.config(clientID).TokenSource(withClient(ctx), &oauth2.Token{RefreshToken: refresh}).Token()
 	switch errorCode(err) {

@@ -1,5 +1,5 @@
-// Package embed fetches embeddings from the Gemini API: where texts are in the space of a model, so that texts that mean
-// the same are near each other.
+// Package embed fetches embeddings from the Gemini API: where texts are in the space of a model, so that texts that
+// mean the same are near each other.
 //
 // It keeps nothing, never tries again, and its errors contain no text. The texts go to Google, as what the agent reads
 // does.
@@ -60,7 +60,8 @@ func (g *Gemini) Fetch(ctx context.Context, query bool, texts []string) ([][]flo
 		contents[i] = genai.NewContentFromText(text, genai.RoleUser)
 	}
 	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
+	traced := httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
 	answer, err := g.client.Models.EmbedContent(traced, g.model, contents, config)
 	var api genai.APIError
 	switch {
@@ -69,7 +70,8 @@ func (g *Gemini) Fetch(ctx context.Context, query bool, texts []string) ([][]flo
 	case err != nil:
 		return nil, fmt.Errorf("fetch embeddings: %w", withoutText(err))
 	case len(answer.Embeddings) != len(texts):
-		return nil, fmt.Errorf("fetch embeddings: %w: there are %d of %d texts", memory.ErrCut, len(answer.Embeddings), len(texts))
+		return nil, fmt.Errorf("fetch embeddings: %w: there are %d of %d texts", memory.ErrCut, len(answer.Embeddings),
+			len(texts))
 	}
 	vectors := make([][]float32, len(texts))
 	for i, one := range answer.Embeddings {

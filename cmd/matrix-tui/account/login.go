@@ -17,7 +17,8 @@ import (
 // Login logs in without a password: a person confirms a code in a browser.
 func Login(ctx context.Context, a *cli.App, args []string) error {
 	flags := a.Flags("login")
-	ifNeeded := flags.Bool("if-needed", false, "do nothing if the bot has a login or can log in with its password or token")
+	ifNeeded := flags.Bool("if-needed", false,
+		"do nothing if the bot has a login or can log in with its password or token")
 	if err := a.Parse(flags, args); err != nil {
 		return err
 	}
@@ -28,7 +29,8 @@ func Login(ctx context.Context, a *cli.App, args []string) error {
 	if err := cli.FindHomeserver(ctx, cfg); err != nil {
 		return err
 	}
-	for name, set := range map[string]bool{"MATRIX_USER": cfg.User != "", "MATRIX_HOMESERVER": cfg.User == "" || cfg.Homeserver != ""} {
+	for name, set := range map[string]bool{"MATRIX_USER": cfg.User != "", "MATRIX_HOMESERVER": cfg.User == "" ||
+		cfg.Homeserver != ""} {
 		if !set {
 			return &settings.Error{Problems: []string{name + " is missing; expected " + settings.RightFor(name)}}
 		}
@@ -44,19 +46,22 @@ func Login(ctx context.Context, a *cli.App, args []string) error {
 	if *ifNeeded && has {
 		return nil
 	}
-	if lock, err := state.Lock(string(cfg.StateDir)); err == nil { // a bot that starts meanwhile would replace the new login
+	// a bot that starts meanwhile would replace the new login
+	if lock, err := state.Lock(string(cfg.StateDir)); err == nil {
 		defer lock.Close()
 	} else if !stored.Fits(cfg) || !stored.Ended() { // else the bot waits for this
 		return err
 	}
 	log := cli.Logger(a.Stderr, cfg.LogLevel)
-	user, device, err := matrix.LogInWithCode(ctx, matrix.Config{Homeserver: string(cfg.Homeserver), User: string(cfg.User), StateDir: string(cfg.StateDir), Log: log},
+	user, device, err := matrix.LogInWithCode(ctx, matrix.Config{Homeserver: string(cfg.Homeserver),
+		User: string(cfg.User), StateDir: string(cfg.StateDir), Log: log},
 		func(c *oauth.Code) {
 			link, also := c.Link, ""
 			if c.Complete != "" {
 				link, also = c.Complete, " (or "+c.Link+")"
 			}
-			fmt.Fprintf(a.Stdout, "Open %s%s\nin a browser, sign in as %s, and confirm the code %s within %.0f minutes.\n", link, also, cfg.User, c.Text, time.Until(c.Until).Minutes())
+			fmt.Fprintf(a.Stdout, "Open %s%s\nin a browser, sign in as %s, and confirm the code %s within %.0f minutes.\n", link,
+				also, cfg.User, c.Text, time.Until(c.Until).Minutes())
 		})
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted: nothing has changed")

@@ -39,17 +39,21 @@ func Trust(ctx context.Context, a *cli.App, args []string) error {
 		fmt.Fprintf(a.Stdout, "The sessions of %s are trusted already.\n", user)
 		return nil
 	case known[at].Present == "":
-		fmt.Fprintf(a.Stdout, "%s has no cross-signing identity, and sessions that the bot did not see at the first contact:\n", user)
+		fmt.Fprintf(a.Stdout, "%s has no cross-signing identity, and sessions that the bot did not see at the first "+
+			"contact:\n", user)
 		for _, d := range known[at].New {
 			fmt.Fprintf(a.Stdout, "  %q %s\n", d.ID, e2ee.Fingerprint(d.Key))
 		}
 	case !known[at].Changed():
-		fmt.Fprintf(a.Stdout, "The identity of %s is trusted already. Its fingerprint is\n  %s\n", user, e2ee.Fingerprint(known[at].Present))
+		fmt.Fprintf(a.Stdout, "The identity of %s is trusted already. Its fingerprint is\n  %s\n", user,
+			e2ee.Fingerprint(known[at].Present))
 		return nil
 	case known[at].First == "":
-		fmt.Fprintf(a.Stdout, "%s had no identity at the first contact. Now there is one with the fingerprint\n  %s\n", user, e2ee.Fingerprint(known[at].Present))
+		fmt.Fprintf(a.Stdout, "%s had no identity at the first contact. Now there is one with the fingerprint\n  %s\n", user,
+			e2ee.Fingerprint(known[at].Present))
 	default:
-		fmt.Fprintf(a.Stdout, "The identity of %s has changed. Its fingerprint was\n  %s\nand is now\n  %s\n", user, e2ee.Fingerprint(known[at].First), e2ee.Fingerprint(known[at].Present))
+		fmt.Fprintf(a.Stdout, "The identity of %s has changed. Its fingerprint was\n  %s\nand is now\n  %s\n", user,
+			e2ee.Fingerprint(known[at].First), e2ee.Fingerprint(known[at].Present))
 	}
 	if !*yes {
 		fmt.Fprintf(a.Stdout, "Only trust this if %s tells you, elsewhere than in Matrix, that it is theirs. Trust it? [y/N] ", user)
@@ -62,6 +66,7 @@ func Trust(ctx context.Context, a *cli.App, args []string) error {
 	if err := e2ee.Accept(ctx, string(cfg.StateDir), known[at]); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "%s is trusted. The bot handles the waiting messages within a minute, and shares its next room keys with the trusted sessions.\n", user)
+	fmt.Fprintf(a.Stdout, "%s is trusted. The bot handles the waiting messages within a minute, and shares its next "+
+		"room keys with the trusted sessions.\n", user)
 	return nil
 }

@@ -110,7 +110,8 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 		return 0, &cli.UsageError{Text: file + " already exists: choose another name, or move it away"}
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, "state.json")); err != nil {
-		return 0, fmt.Errorf("no bot state in %s (%w): set STATE_DIR to the bot's state folder, and run this as the bot's user or as root", b.dir, settings.Reason(err))
+		return 0, fmt.Errorf("no bot state in %s (%w): set STATE_DIR to the bot's state folder, and run this as the bot's "+
+			"user or as root", b.dir, settings.Reason(err))
 	}
 	tmp, err := os.MkdirTemp(beside, ".matrix-tui-backup-") // 0700: SQLite makes files that others may read
 	if err != nil {
@@ -147,7 +148,8 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 // fill packs everything, the manifest first.
 func (b *backup) fill(ctx context.Context, to *packer, tmp string) error {
 	stored := cli.LoadLogin(b.cfg)
-	m := manifest{Format: backupFormat, Made: time.Now().UTC(), Version: cli.Version(), Homeserver: stored.Homeserver, User: stored.UserID, Running: state.InUse(b.dir)}
+	m := manifest{Format: backupFormat, Made: time.Now().UTC(), Version: cli.Version(), Homeserver: stored.Homeserver,
+		User: stored.UserID, Running: state.InUse(b.dir)}
 	names, err := b.volumeNames(ctx)
 	if err != nil {
 		return err

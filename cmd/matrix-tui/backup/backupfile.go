@@ -42,7 +42,8 @@ func newPacker(w io.Writer) *packer {
 // add writes a member of exactly size bytes from r; bytes after that were added later
 // and are left out.
 func (p *packer) add(name string, size int64, r io.Reader) error {
-	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, ModTime: time.Now().Truncate(time.Second), Format: tar.FormatPAX}
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size,
+		ModTime: time.Now().Truncate(time.Second), Format: tar.FormatPAX}
 	if err := p.tar.WriteHeader(header); err != nil {
 		return fmt.Errorf("back up %s: %w", name, err)
 	}
@@ -119,7 +120,8 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 	}
 	limits := archive.Limits{Bytes: info.Size()*maxRatio + maxExtra, Members: maxMembers}
 	err = archive.Each(zip, limits, func(h *tar.Header, content io.Reader) error {
-		if h.Typeflag != tar.TypeReg || !memberName.MatchString(h.Name) || strings.HasSuffix(h.Name, "/..") || strings.HasSuffix(h.Name, "/.") {
+		if h.Typeflag != tar.TypeReg || !memberName.MatchString(h.Name) || strings.HasSuffix(h.Name, "/..") ||
+			strings.HasSuffix(h.Name, "/.") {
 			return fmt.Errorf("%s contains %q, which does not belong in a matrix-tui backup", file, clean.Short(h.Name, 80))
 		}
 		return take(h.Name, h.Size, content)

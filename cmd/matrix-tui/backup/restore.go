@@ -101,7 +101,8 @@ func readManifest(file string) (m manifest, err error) {
 	case m.Format == 0:
 		return m, errDamaged
 	case m.Format > backupFormat:
-		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version", clean.Short(m.Version, 80))
+		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version",
+			clean.Short(m.Version, 80))
 	}
 	return m, nil
 }
@@ -133,7 +134,8 @@ func (r *restore) all(ctx context.Context) (err error) {
 		return fmt.Errorf("list %s: %w", r.dir, err)
 	}
 	if len(held) > 0 && !r.force {
-		return fmt.Errorf("%s already contains a bot's state (%s): set STATE_DIR to an empty folder, or use -force to move the old state aside", r.dir, strings.Join(held, ", "))
+		return fmt.Errorf("%s already contains a bot's state (%s): set STATE_DIR to an empty folder, or use -force to move "+
+			"the old state aside", r.dir, strings.Join(held, ", "))
 	}
 	tmp, err := os.MkdirTemp(r.dir, ".restore-")
 	if err != nil {
@@ -210,16 +212,19 @@ func (r *restore) podmanPart(ctx context.Context) error {
 // farewell says what was restored, and what must not be done now.
 func (r *restore) farewell() {
 	m := r.manifest
-	fmt.Fprintf(r.say, "Restored the state of %s to %s, as of %s.\n", clean.Short(m.User, 80), r.dir, m.Made.Local().Format(cli.Minute))
+	fmt.Fprintf(r.say, "Restored the state of %s to %s, as of %s.\n", clean.Short(m.User, 80), r.dir,
+		m.Made.Local().Format(cli.Minute))
 	if r.aside != "" {
 		fmt.Fprintf(r.say, "The previous state is in %s.\n", r.aside)
 	}
 	if len(m.Volumes) > 0 && r.podman == nil {
 		fmt.Fprintln(r.say, "The backup also contains the rooms' files: use -volumes to restore them.")
 	}
-	if m.User != "" && string(r.cfg.User) != "" && string(r.cfg.User) != m.User && !strings.HasPrefix(m.User, "@"+string(r.cfg.User)+":") {
+	if m.User != "" && string(r.cfg.User) != "" && string(r.cfg.User) != m.User &&
+		!strings.HasPrefix(m.User, "@"+string(r.cfg.User)+":") {
 		fmt.Fprintf(r.say, "MATRIX_USER is %s, a different account: the bot will not use this login.\n", r.cfg.User)
 	}
-	fmt.Fprint(r.say, "Make sure that the original bot no longer runs on any host: two bots with one login lose each other's messages.\n",
+	fmt.Fprint(r.say, "Make sure that the original bot no longer runs on any host: two bots with one login lose each "+
+		"other's messages.\n",
 		"Run `matrix-tui doctor` to see what this host still needs.\n")
 }

@@ -60,7 +60,8 @@ func FindHomeserver(ctx context.Context, cfg *settings.Config) error {
 		err = cfg.Homeserver.UnmarshalText([]byte(address))
 	}
 	if err != nil {
-		return &settings.Error{Problems: []string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); expected %s", server, err, settings.RightFor("MATRIX_HOMESERVER"))}}
+		return &settings.Error{Problems: []string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its "+
+			"client API is (%v); expected %s", server, err, settings.RightFor("MATRIX_HOMESERVER"))}}
 	}
 	return nil
 }

@@ -41,7 +41,10 @@ type Request struct {
 }
 
 // CheckClient does not follow redirects: a secret must not go elsewhere.
-var CheckClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var CheckClient = &http.Client{CheckRedirect: func(*http.Request,
+	[]*http.Request) error {
+	return http.ErrUseLastResponse
+}}
 
 // Ask sends r and decodes a JSON response. If the response is not JSON, into stays
 // unchanged: the status says enough. Errors contain no secret.

@@ -81,8 +81,10 @@ func KeepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local) }
 	put := func(room, id, text string, minute int, to state.TaskState, asked int) {
 		t.Helper()
-		_, err := journal.Events.Commit(ctx, "s1", []state.Event{{Status: state.Pending, Event: event.Event{Room: room, ID: id, Type: event.TypeMessage, Time: at(minute)}}})
-		task := state.Task{Key: id, Room: room, Event: id, Home: room, Execution: id, Text: text, Time: at(minute), Updated: at(asked)}
+		_, err := journal.Events.Commit(ctx, "s1", []state.Event{{Status: state.Pending,
+			Event: event.Event{Room: room, ID: id, Type: event.TypeMessage, Time: at(minute)}}})
+		task := state.Task{Key: id, Room: room, Event: id, Home: room, Execution: id, Text: text, Time: at(minute),
+			Updated: at(asked)}
 		err = errors.Join(err, journal.Tasks.Enqueue(ctx, task), journal.Tasks.Claim(ctx, task))
 		switch to {
 		case state.TaskAnswered:
@@ -112,9 +114,12 @@ func KeepMore(t *testing.T, dir string) {
 		}
 	}
 	for name, text := range map[string]string{
-		"account.json": `{"homeserver":"http://x","user_id":"@bot:x","access_token":"` + Hidden + `"}`, "crypto.key": "k\n", "recovery-key": "r\n",
-		"policy.yaml": "defaults: {}\n", "pirate.md": "arr\n", ".env": "GEMINI_MODEL=m\n", "transcripts/sandbox-a.jsonl": "{}\n",
-		"lock": "1\n", "update.json": "{}", ".bashrc": "x", "state.json.corrupt-1": "x", "tmp/x": "x", "old.tar.gz": "x",
+		"account.json": `{"homeserver":"http://x","user_id":"@bot:x","access_token":"` + Hidden + `"}`, "crypto.key": "k\n",
+		"recovery-key": "r\n",
+		"policy.yaml":  "defaults: {}\n", "pirate.md": "arr\n", ".env": "GEMINI_MODEL=m\n",
+		"transcripts/sandbox-a.jsonl": "{}\n",
+		"lock":                        "1\n", "update.json": "{}", ".bashrc": "x", "state.json.corrupt-1": "x", "tmp/x": "x",
+		"old.tar.gz": "x",
 	} {
 		Write(t, filepath.Join(dir, name), text)
 	}

@@ -41,7 +41,8 @@ type controlReply struct {
 }
 
 // ErrNotInstalled is the answer of a program that no update can replace.
-var ErrNotInstalled = errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
+var ErrNotInstalled = errors.New("this program is not in a release folder: run BASE/current/matrix-tui " +
+	"(deploy/install sets one up)")
 
 // Control serves the socket.
 type Control struct {

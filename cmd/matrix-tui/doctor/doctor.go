@@ -101,7 +101,8 @@ func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Write
 	say(checkIndex(ctx, cfg))
 	say(checkMemory(cfg, "/proc/meminfo"))
 	if gateway.BehindNAT() && len(cfg.Deny) == 0 {
-		say(good("network: this host has no public IPv4 address of its own. If one leads to it, as behind 1:1 NAT, name it in SANDBOX_DENY: containers must not reach the host there. The bot knows it only if the homeserver sees it"))
+		say(good("network: this host has no public IPv4 address of its own. If one leads to it, as behind 1:1 NAT, name it " +
+			"in SANDBOX_DENY: containers must not reach the host there. The bot knows it only if the homeserver sees it"))
 	}
 	say(checkWarm(cfg.WarmAgents, capacity.WarmAgents()))
 	if cfg.APIListen != "" {
@@ -122,12 +123,14 @@ func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Write
 	}{
 		{"homeserver", cfg.Homeserver != "", configured, checkHomeserver},
 		{"clock", cfg.Homeserver != "", configured, checkClock},
-		{"login", cfg.Homeserver != "" && (cfg.User != "" || cfg.AccessToken.Set()), configured, func(ctx context.Context, cfg *settings.Config) finding {
-			return checkLogin(ctx, cfg, stored)
-		}},
-		{"device", cfg.Homeserver != "" && (cfg.AccessToken.Set() || stored.Fits(cfg)), "the bot has logged in once", func(ctx context.Context, cfg *settings.Config) finding {
-			return checkDevice(ctx, cfg, stored)
-		}},
+		{"login", cfg.Homeserver != "" && (cfg.User != "" || cfg.AccessToken.Set()), configured,
+			func(ctx context.Context, cfg *settings.Config) finding {
+				return checkLogin(ctx, cfg, stored)
+			}},
+		{"device", cfg.Homeserver != "" && (cfg.AccessToken.Set() || stored.Fits(cfg)), "the bot has logged in once",
+			func(ctx context.Context, cfg *settings.Config) finding {
+				return checkDevice(ctx, cfg, stored)
+			}},
 		{"left rooms", stored.Token.Set(), "the bot has logged in once", checkLeft},
 		{"identities", true, "", checkIdentities},
 	}
@@ -163,7 +166,8 @@ func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Write
 // behind and takes no lock.
 func checkState(dir string) finding {
 	if len(dir) > maxState {
-		return bad("state folder %s: the path is %d bytes long, but sockets inside it allow at most %d: set STATE_DIR to a shorter path", dir, len(dir), maxState)
+		return bad("state folder %s: the path is %d bytes long, but sockets inside it allow at most %d: set STATE_DIR to a "+
+			"shorter path", dir, len(dir), maxState)
 	}
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,19 +179,22 @@ func checkState(dir string) finding {
 			parent = filepath.Dir(parent)
 		}
 		if unix.Access(parent, unix.W_OK) != nil {
-			return bad("state folder %s does not exist: create it for the bot's user (install -d -m 0700 -o USER %s), or set STATE_DIR", dir, dir)
+			return bad("state folder %s does not exist: create it for the bot's user (install -d -m 0700 -o USER %s), or set "+
+				"STATE_DIR", dir, dir)
 		}
 		return good("state folder %s will be created at the first start", dir)
 	}
 	if err != nil {
-		return bad("state folder %s cannot be accessed (%v): make the bot's user its owner, or set STATE_DIR", dir, settings.Reason(err))
+		return bad("state folder %s cannot be accessed (%v): make the bot's user its owner, or set STATE_DIR", dir,
+			settings.Reason(err))
 	}
 	if !info.IsDir() {
 		return bad("state folder %s is a file: move it away, or set STATE_DIR to a folder", dir)
 	}
 	gate := filepath.Join(dir, cli.GatewayFolder)
 	if info, err := os.Stat(gate); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return bad("state folder %s: other users of this host can reach the sockets in %s, and use the model through them: run chmod 0700 %s", dir, gate, gate)
+		return bad("state folder %s: other users of this host can reach the sockets in %s, and use the model through them: "+
+			"run chmod 0700 %s", dir, gate, gate)
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err == nil {
@@ -195,7 +202,8 @@ func checkState(dir string) finding {
 		err = errors.Join(err, probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		return bad("state folder %s is not writable (%v): make the bot's user its owner, make it writable, or set STATE_DIR", dir, settings.Reason(err))
+		return bad("state folder %s is not writable (%v): make the bot's user its owner, make it writable, or set STATE_DIR",
+			dir, settings.Reason(err))
 	}
 	for _, name := range []string{"journal.db", "crypto.db"} {
 		if damage.Marked(filepath.Join(dir, name)) {
@@ -207,10 +215,12 @@ func checkState(dir string) finding {
 		return bad("state folder %s: cannot determine the free space (%v)", dir, err)
 	}
 	if free.Files < free.LeastFiles {
-		return bad("state folder %s: only %d more files can be created there, but it needs %d (`df -i`): delete small files, or set STATE_DIR to a folder on another disk", dir, free.Files, free.LeastFiles)
+		return bad("state folder %s: only %d more files can be created there, but it needs %d (`df -i`): delete small "+
+			"files, or set STATE_DIR to a folder on another disk", dir, free.Files, free.LeastFiles)
 	}
 	if free.Bytes < minSpace {
-		return bad("state folder %s has %s free but needs %s: free some space, or set STATE_DIR to a folder on a larger disk", dir, cli.Amount(free.Bytes), cli.Amount(minSpace))
+		return bad("state folder %s has %s free but needs %s: free some space, or set STATE_DIR to a folder on a larger disk",
+			dir, cli.Amount(free.Bytes), cli.Amount(minSpace))
 	}
 	return good("state folder %s is writable, %s free", dir, cli.Amount(free.Bytes))
 }

@@ -41,18 +41,25 @@ func checkMemory(cfg *settings.Config, path string) finding {
 	case !ok:
 		return skipped("memory: %s does not say how much is available", path)
 	case available < leastMemory:
-		return bad("memory: only %s of %s available: stop programs you do not need, or use a larger host", cli.Amount(available), cli.Amount(total))
+		return bad("memory: only %s of %s available: stop programs you do not need, or use a larger host",
+			cli.Amount(available), cli.Amount(total))
 	case cfg.Memory == 0:
-		return good("memory: %s of %s available; each container may use all of it (SANDBOX_MEMORY is 0)", cli.Amount(available), cli.Amount(total))
+		return good("memory: %s of %s available; each container may use all of it (SANDBOX_MEMORY is 0)",
+			cli.Amount(available), cli.Amount(total))
 	case uint64(cfg.Memory) > total:
-		return good("memory: %s of %s available; one container may use more than the host has (SANDBOX_MEMORY is %s): with a smaller limit, an oversized task fails alone instead of taking other programs down with it", cli.Amount(available), cli.Amount(total), cfg.Memory)
+		return good("memory: %s of %s available; one container may use more than the host has (SANDBOX_MEMORY is %s): with "+
+			"a smaller limit, an oversized task fails alone instead of taking other programs down with it",
+			cli.Amount(available), cli.Amount(total), cfg.Memory)
 	}
-	return good("memory: %s of %s available; each container may use %s, %d tasks run at once", cli.Amount(available), cli.Amount(total), cfg.Memory, cfg.MaxParallel)
+	return good("memory: %s of %s available; each container may use %s, %d tasks run at once", cli.Amount(available),
+		cli.Amount(total), cfg.Memory, cfg.MaxParallel)
 }
 
 // checkDatabase says what to do about podman's old database before podman 6, which cannot use it.
 func checkDatabase() finding {
-	return good("podman keeps its containers and volumes in BoltDB, which podman 6 does not use: before you install podman 6, install podman 5.8 and reboot, which moves them to SQLite (or stop the bot and run `podman system migrate --migrate-db`); `podman info --format '{{.Host.DatabaseBackend}}'` then says sqlite")
+	return good("podman keeps its containers and volumes in BoltDB, which podman 6 does not use: before you install " +
+		"podman 6, install podman 5.8 and reboot, which moves them to SQLite (or stop the bot and run `podman system " +
+		"migrate --migrate-db`); `podman info --format '{{.Host.DatabaseBackend}}'` then says sqlite")
 }
 
 // checkHost checks what podman needs of the host: disk space, and for rootless podman
@@ -97,10 +104,12 @@ func checkStorage(stateDir, storage string) finding {
 		return skipped("podman's storage %s cannot be checked (%v)", storage, err)
 	}
 	if free.Files < free.LeastFiles {
-		return bad("podman's storage %s: only %d more files can be created, but it needs %d: `df -i` shows that, `podman image prune` and `matrix-tui rooms -remove-left` delete many", storage, free.Files, free.LeastFiles)
+		return bad("podman's storage %s: only %d more files can be created, but it needs %d: `df -i` shows that, `podman "+
+			"image prune` and `matrix-tui rooms -remove-left` delete many", storage, free.Files, free.LeastFiles)
 	}
 	if free.Bytes < minStorage {
-		return bad("podman's storage %s has %s free but needs %s: `podman system df` shows what uses the space, `podman image prune` removes unused images", storage, cli.Amount(free.Bytes), cli.Amount(minStorage))
+		return bad("podman's storage %s has %s free but needs %s: `podman system df` shows what uses the space, `podman "+
+			"image prune` removes unused images", storage, cli.Amount(free.Bytes), cli.Amount(minStorage))
 	}
 	if state, err := capacity.FreeSpace(stateDir); err == nil && state.Device == free.Device {
 		return good("podman's storage %s is on the same disk as the state folder", storage)
@@ -112,8 +121,10 @@ func checkStorage(stateDir, storage string) finding {
 // works with any.
 func checkDriver(driver string) finding {
 	if driver == "vfs" {
-		return good("podman's storage driver is vfs: each container is a full copy of the image, which costs disk space and time; " +
-			"to avoid that, start with an empty store and `driver = \"overlay\"` under [storage] in ~/.config/containers/storage.conf")
+		return good("podman's storage driver is vfs: each container is a full copy of the image, which costs disk space " +
+			"and time; " +
+			"to avoid that, start with an empty store and `driver = \"overlay\"` under [storage] in " +
+			"~/.config/containers/storage.conf")
 	}
 	return good("podman's storage driver is %s", driver)
 }
@@ -122,7 +133,9 @@ func checkDriver(driver string) finding {
 func checkSubIDs(me *user.User, files ...string) finding {
 	for _, file := range files {
 		if n := subIDs(file, me); n < minSubIDs {
-			return bad("sub-IDs: user %s has %d of the %d IDs in %s that containers need: `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s` (choose a range that no other line uses), then `podman system migrate` as that user",
+			return bad("sub-IDs: user %s has %d of the %d IDs in %s that containers need: `usermod --add-subuids "+
+				"100000-165535 --add-subgids 100000-165535 %s` (choose a range that no other line uses), then `podman system "+
+				"migrate` as that user",
 				me.Username, n, minSubIDs, file, me.Username)
 		}
 	}
@@ -150,14 +163,17 @@ func subIDs(file string, me *user.User) (most int) {
 // checkKeyrings checks that the kernel has a keyring for each container that may run; most is 0 if no setting says how
 // many.
 func checkKeyrings(most, keyrings int) finding {
-	const raise = "run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000` and write both into a file in /etc/sysctl.d (./deploy/install does it)"
+	const raise = "run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000` and write both into a file in " +
+		"/etc/sysctl.d (./deploy/install does it)"
 	switch {
 	case keyrings == 0:
 		return skipped("keyrings: the kernel does not say how many a user may have")
 	case most > capacity.MostFor(keyrings):
-		return bad("keyrings: the kernel allows a user %d, which is enough for %d containers, but MAX_CONTAINERS is %d: lower it, or %s", keyrings, capacity.MostFor(keyrings), most, raise)
+		return bad("keyrings: the kernel allows a user %d, which is enough for %d containers, but MAX_CONTAINERS is %d: "+
+			"lower it, or %s", keyrings, capacity.MostFor(keyrings), most, raise)
 	case most == 0 && keyrings < 1000:
-		return good("keyrings: the kernel allows a user %d, so at most %d containers run at once; for more, %s", keyrings, capacity.MostFor(keyrings), raise)
+		return good("keyrings: the kernel allows a user %d, so at most %d containers run at once; for more, %s", keyrings,
+			capacity.MostFor(keyrings), raise)
 	}
 	return good("keyrings: the kernel allows a user %d, one per running container", keyrings)
 }
@@ -165,7 +181,8 @@ func checkKeyrings(most, keyrings int) finding {
 // checkLinger checks that a user's services run without a login.
 func checkLinger(name, folder string) finding {
 	if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
-		return bad("lingering: podman of user %s stops when %s logs out, and does not start at boot: run `loginctl enable-linger %s`", name, name, name)
+		return bad("lingering: podman of user %s stops when %s logs out, and does not start at boot: run `loginctl "+
+			"enable-linger %s`", name, name, name)
 	}
 	return good("lingering: podman of user %s keeps running without a login", name)
 }
@@ -177,7 +194,8 @@ func checkUnit(ctx context.Context, say func(finding)) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "systemctl", "show", unitName, "--property=LoadState,ActiveState,SubState,UnitFileState").Output()
+	out, err := exec.CommandContext(ctx, "systemctl", "show", unitName,
+		"--property=LoadState,ActiveState,SubState,UnitFileState").Output()
 	if err != nil {
 		say(skipped("unit %s: systemctl does not answer (%v)", unitName, err))
 		return
@@ -196,9 +214,11 @@ func unitFinding(shown string) finding {
 	case is["LoadState"] == "not-found":
 		return skipped("unit %s is not installed: the bot does not start at boot (./deploy/install sets it up)", unitName)
 	case is["ActiveState"] != "active":
-		return bad("unit %s is not running (%s, %s): `systemctl start %s` starts it, `journalctl -u %s -n 50` shows why it stopped", unitName, is["ActiveState"], is["SubState"], unitName, unitName)
+		return bad("unit %s is not running (%s, %s): `systemctl start %s` starts it, `journalctl -u %s -n 50` shows why it "+
+			"stopped", unitName, is["ActiveState"], is["SubState"], unitName, unitName)
 	case is["UnitFileState"] != "enabled":
-		return bad("unit %s is running but will not start at boot (%s): run `systemctl enable %s`", unitName, is["UnitFileState"], unitName)
+		return bad("unit %s is running but will not start at boot (%s): run `systemctl enable %s`", unitName,
+			is["UnitFileState"], unitName)
 	}
 	return good("unit %s is running and starts at boot", unitName)
 }
@@ -229,7 +249,9 @@ func clockFinding(ahead time.Duration) finding {
 		by, way = -by, "behind"
 	}
 	if by > maxSkew {
-		return bad("clock: this host is %s %s the homeserver: turn on time synchronisation (`timedatectl set-ntp true`; `apt-get install systemd-timesyncd` if that is missing)", by, way)
+		return bad("clock: this host is %s %s the homeserver: turn on time synchronisation (`timedatectl set-ntp true`; "+
+			"`apt-get install systemd-timesyncd` if that is missing)", by, way)
 	}
-	return good("clock: in sync with the homeserver%s", map[bool]string{true: fmt.Sprintf(", %s %s it", by, way)}[by > 2*time.Second])
+	return good("clock: in sync with the homeserver%s", map[bool]string{true: fmt.Sprintf(", %s %s it", by,
+		way)}[by > 2*time.Second])
 }

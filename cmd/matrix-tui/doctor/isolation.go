@@ -14,7 +14,8 @@ import (
 
 // specOf is a container with the limits of the settings.
 func specOf(cfg *settings.Config) sandbox.Spec {
-	return sandbox.Spec{Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Files: int64(cfg.Files), Runtime: string(cfg.Runtime)}
+	return sandbox.Spec{Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs),
+		PIDs: int64(cfg.PIDs), Files: int64(cfg.Files), Runtime: string(cfg.Runtime)}
 }
 
 // checkLimits asks whether podman can set the limits of containers. It starts none.
@@ -30,7 +31,10 @@ func checkLimits(ctx context.Context, cfg *settings.Config, podman *sandbox.Podm
 
 // unlimited says what an operator can do about sandbox.ErrUnlimited.
 func unlimited(err error) finding {
-	return bad("isolation: no task runs, because this host cannot set every limit of a container: for rootless podman, systemd must delegate the controllers memory, cpu and pids to the bot's user. ./deploy/install sets that up, and it takes effect when user@UID.service starts, as at a reboot. Or set SANDBOX_MEMORY, SANDBOX_CPUS or SANDBOX_PIDS to 0 to do without that limit (%v)", err)
+	return bad("isolation: no task runs, because this host cannot set every limit of a container: for rootless podman, "+
+		"systemd must delegate the controllers memory, cpu and pids to the bot's user. ./deploy/install sets that up, and "+
+		"it takes effect when user@UID.service starts, as at a reboot. Or set SANDBOX_MEMORY, SANDBOX_CPUS or SANDBOX_PIDS "+
+		"to 0 to do without that limit (%v)", err)
 }
 
 // noLimits names the limits that the settings have turned off.
@@ -55,7 +59,8 @@ func fewerFiles(cfg *settings.Config, files int64) string {
 	if files >= int64(cfg.Files) {
 		return ""
 	}
-	return fmt.Sprintf("; a process can have %d open files and not %d (SANDBOX_NOFILE), because podman's service has no higher limit (LimitNOFILE in systemd)", files, cfg.Files)
+	return fmt.Sprintf("; a process can have %d open files and not %d (SANDBOX_NOFILE), because podman's service has no "+
+		"higher limit (LimitNOFILE in systemd)", files, cfg.Files)
 }
 
 // checkIsolation starts a container and has it verified from inside.
@@ -67,17 +72,21 @@ func checkIsolation(ctx context.Context, cfg *settings.Config, podman *sandbox.P
 	case errors.Is(err, fs.ErrNotExist):
 		return skipped("isolation cannot be checked until the state folder exists")
 	case errors.Is(err, sandbox.ErrOldImage):
-		return bad("isolation: the image is older than the bot and cannot verify it, so no task runs: run ./deploy/image/build")
+		return bad("isolation: the image is older than the bot and cannot verify it, so no task runs: run " +
+			"./deploy/image/build")
 	case errors.Is(err, sandbox.ErrRuntime):
 		return bad("isolation: no task runs (%v)", err)
 	case errors.Is(err, sandbox.ErrWeak):
-		return bad("isolation: no task runs (%v): look for settings of podman that weaken containers, in /etc/containers and /usr/share/containers (an empty /etc/containers/mounts.conf turns off the mounts of the latter); podman %s or later with crun or runc applies all that the bot asks for", err, minPodman)
+		return bad("isolation: no task runs (%v): look for settings of podman that weaken containers, in /etc/containers "+
+			"and /usr/share/containers (an empty /etc/containers/mounts.conf turns off the mounts of the latter); podman %s "+
+			"or later with crun or runc applies all that the bot asks for", err, minPodman)
 	case err != nil:
 		return bad("isolation: a container could not be checked: %s", sentence.Text(err))
 	}
 	more := fewerFiles(cfg, podman.OpenFiles(int64(cfg.Files))) + noLimits(cfg)
 	if cfg.Runtime != "" {
-		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own (%s)%s", cfg.Runtime, more)
+		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own "+
+			"(%s)%s", cfg.Runtime, more)
 	}
 	return good("isolation: a container, verified from inside, is as strong as it must be%s", more)
 }

@@ -46,7 +46,8 @@ func sayLeft(left []rooms.LeftRoom) string {
 	for _, l := range left {
 		bytes = max(-1, bytes+l.Bytes)
 	}
-	largest := slices.SortedFunc(slices.Values(left), func(a, b rooms.LeftRoom) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	largest := slices.SortedFunc(slices.Values(left),
+		func(a, b rooms.LeftRoom) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	var names []string
 	for _, l := range largest[:min(namedLeft, len(largest))] {
 		names = append(names, fmt.Sprintf("%s (%s)", clean.Short(l.Room, 80), l.Space()))
@@ -54,5 +55,6 @@ func sayLeft(left []rooms.LeftRoom) string {
 	if n := len(left) - len(names); n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
 	}
-	return fmt.Sprintf("%d use %s: %s. `matrix-tui rooms` lists them, `matrix-tui rooms -remove-left` removes what is kept of them", len(left), rooms.LeftRoom{Bytes: bytes}.Space(), strings.Join(names, ", "))
+	return fmt.Sprintf("%d use %s: %s. `matrix-tui rooms` lists them, `matrix-tui rooms -remove-left` removes what is "+
+		"kept of them", len(left), rooms.LeftRoom{Bytes: bytes}.Space(), strings.Join(names, ", "))
 }

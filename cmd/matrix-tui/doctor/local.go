@@ -22,7 +22,8 @@ func checkPolicy(dir string) finding {
 	path := filepath.Join(dir, "policy.yaml")
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return good("policy %s does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these commands need approval: %s", path, strings.Join(policy.DefaultApprovals, ", "))
+		return good("policy %s does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these "+
+			"commands need approval: %s", path, strings.Join(policy.DefaultApprovals, ", "))
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")
@@ -36,10 +37,12 @@ func checkPolicy(dir string) finding {
 		p, err = policy.Parse(data)
 	}
 	if err != nil {
-		return bad("policy %s is invalid (%v): fix or remove it; until then a running bot keeps the last valid policy, and a bot that starts obeys only its owners", path, settings.Reason(err))
+		return bad("policy %s is invalid (%v): fix or remove it; until then a running bot keeps the last valid policy, and "+
+			"a bot that starts obeys only its owners", path, settings.Reason(err))
 	}
 	if names := p.Misnamed(); len(names) > 0 {
-		return bad("policy %s: no room has the ID %s, so what it says there has no effect: the IDs of rooms of version 12 have no server, remove the colon and what follows", path, strings.Join(names, ", "))
+		return bad("policy %s: no room has the ID %s, so what it says there has no effect: the IDs of rooms of version 12 "+
+			"have no server, remove the colon and what follows", path, strings.Join(names, ", "))
 	}
 	return good("policy %s", path)
 }
@@ -71,7 +74,8 @@ func checkAPI(ctx context.Context, cfg *settings.Config) finding {
 	case err == nil && status == http.StatusServiceUnavailable && answer.Error != "":
 		return bad("HTTP API at %s: the bot is unhealthy (%s)", address, answer.Error)
 	case err == nil:
-		return bad("HTTP API: a program other than the bot answers at %s (%d for /healthz): stop it, or choose another port for API_LISTEN", address, status)
+		return bad("HTTP API: a program other than the bot answers at %s (%d for /healthz): stop it, or choose another "+
+			"port for API_LISTEN", address, status)
 	}
 	listener, taken := api.Listen(ctx, string(cfg.APIListen))
 	if taken != nil {

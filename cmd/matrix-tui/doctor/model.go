@@ -20,8 +20,8 @@ import (
 // modelsTime bounds the check of all models. One choice tries several.
 const modelsTime = 2 * time.Minute
 
-// checkModels generates one token with each configured model, and one embedding if they are on. After a problem with the
-// key, the region or the network it asks no further.
+// checkModels generates one token with each configured model, and one embedding if they are on. After a problem with
+// the key, the region or the network it asks no further.
 func checkModels(ctx context.Context, cfg *settings.Config, say func(finding)) {
 	if !cfg.GeminiKey.Set() {
 		say(skipped("model cannot be checked until it is configured"))
@@ -56,7 +56,8 @@ func checkModels(ctx context.Context, cfg *settings.Config, say func(finding)) {
 	}
 	if cfg.Embeddings == settings.GeminiEmbeddings {
 		name := string(cfg.EmbeddingModel)
-		f, _ := judgeModel(cfg, name, models.Choice{Name: name, Why: "for embeddings, GEMINI_EMBEDDING_MODEL"}, client.TryEmbed(ctx, name))
+		f, _ := judgeModel(cfg, name, models.Choice{Name: name, Why: "for embeddings, GEMINI_EMBEDDING_MODEL"},
+			client.TryEmbed(ctx, name))
 		say(f)
 	}
 }
@@ -88,14 +89,16 @@ func judgeModel(cfg *settings.Config, setting string, c models.Choice, err error
 	case gemini.WrongKey:
 		return bad("model API %s rejects the key (%s): check GEMINI_API_KEY", at, said), true
 	case gemini.Region:
-		return bad("model API %s has no service in the region of this host (%s): run the bot in a region that https://ai.google.dev/gemini-api/docs/available-regions lists, or set HTTPS_PROXY to a proxy there", at, said), true
+		return bad("model API %s has no service in the region of this host (%s): run the bot in a region that "+
+			"https://ai.google.dev/gemini-api/docs/available-regions lists, or set HTTPS_PROXY to a proxy there", at, said), true
 	case gemini.Network:
 		return bad("model API %s does not answer (%s): check GEMINI_BASE_URL and the network", at, said), true
 	case gemini.NoModel:
 		if name == models.Auto {
 			return bad("no model is available to this key (%s): use another key, or check its project and billing", said), false
 		}
-		return bad("model %s is not available to this key (%s): set GEMINI_MODEL, or the policy's model, to auto or to a model that answers", name, said), false
+		return bad("model %s is not available to this key (%s): set GEMINI_MODEL, or the policy's model, to auto or to a "+
+			"model that answers", name, said), false
 	case gemini.Overload:
 		return skipped("model %s at %s is overloaded (%s): tasks wait for it; try again later", name, at, said), false
 	case gemini.Quota:
@@ -107,9 +110,11 @@ func judgeModel(cfg *settings.Config, setting string, c models.Choice, err error
 func judgeQuota(name, at, said string, r *gemini.Refusal) finding {
 	switch {
 	case r.None:
-		return bad("model %s: the key has no quota for it (%s): enable billing for the key, or set GEMINI_MODEL to auto or flash", name, said)
+		return bad("model %s: the key has no quota for it (%s): enable billing for the key, or set GEMINI_MODEL to auto or "+
+			"flash", name, said)
 	case r.PerDay:
-		return bad("model %s: the key's quota of the day is used up (%s): wait until it returns, raise it, or set GEMINI_MODEL to another model", name, said)
+		return bad("model %s: the key's quota of the day is used up (%s): wait until it returns, raise it, or set "+
+			"GEMINI_MODEL to another model", name, said)
 	}
 	return good("model %s at %s accepts the key, but its quota is used up at the moment", name, at)
 }

@@ -45,7 +45,8 @@ func checkPodman(ctx context.Context, cfg *settings.Config, offline bool, say fu
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		say(bad("podman at %s does not answer: the host may be overloaded, or podman's service may be stuck; run this again once `podman info` works for the bot's user", uri))
+		say(bad("podman at %s does not answer: the host may be overloaded, or podman's service may be stuck; run this "+
+			"again once `podman info` works for the bot's user", uri))
 		return
 	case podman == nil:
 		say(bad("podman at %s: %s", uri, sentence.Text(err)))
@@ -64,7 +65,8 @@ func checkPodman(ctx context.Context, cfg *settings.Config, offline bool, say fu
 	image := string(cfg.Image)
 	switch id, err := podman.ImageID(ctx, image); {
 	case errors.Is(err, sandbox.ErrImageMissing):
-		say(bad("image %s is missing: run ./deploy/image/build, or set SANDBOX_IMAGE to one that `podman images` shows", image))
+		say(bad("image %s is missing: run ./deploy/image/build, or set SANDBOX_IMAGE to one that `podman images` shows",
+			image))
 	case err != nil:
 		say(bad("image %s: %s", image, sentence.Text(err)))
 	default:
@@ -89,9 +91,11 @@ func checkSocket(uri string) finding {
 	case err != nil:
 		return bad("socket %s: %v; start it with `%s`, or set CONTAINER_HOST", path, settings.Reason(err), unit)
 	case info.Mode()&fs.ModeSocket == 0:
-		return bad("socket %s: this is not a socket; set CONTAINER_HOST to podman's socket, or start podman with `%s`", path, unit)
+		return bad("socket %s: this is not a socket; set CONTAINER_HOST to podman's socket, or start podman with `%s`", path,
+			unit)
 	case unix.Access(path, unix.R_OK|unix.W_OK) != nil:
-		return bad("socket %s: permission denied for this user; use rootless podman (`systemctl --user enable --now podman.socket`), or run as the socket's owner", path)
+		return bad("socket %s: permission denied for this user; use rootless podman (`systemctl --user enable --now "+
+			"podman.socket`), or run as the socket's owner", path)
 	}
 	return good("socket %s", path)
 }

@@ -12,8 +12,10 @@ import (
 // checkTogether looks up what all containers together may use. The bot works without a limit.
 func checkTogether(cgroups fs.FS, systemd, rootless bool, uid int) finding {
 	if !systemd && rootless {
-		return good("all containers together may use all of the host's memory and processes: rootless podman without systemd has no control group for all. " +
-			"Use a host with systemd, where `deploy/install` limits them, or podman of root (CONTAINER_HOST) with a bot that runs as root; or lower MAX_CONTAINERS")
+		return good("all containers together may use all of the host's memory and processes: rootless podman without " +
+			"systemd has no control group for all. " +
+			"Use a host with systemd, where `deploy/install` limits them, or podman of root (CONTAINER_HOST) with a bot that " +
+			"runs as root; or lower MAX_CONTAINERS")
 	}
 	slice := sandbox.TogetherSlice
 	if rootless {
@@ -22,9 +24,11 @@ func checkTogether(cgroups fs.FS, systemd, rootless bool, uid int) finding {
 	limit, err := fs.ReadFile(cgroups, path.Join(slice, "memory.max"))
 	switch is := strings.TrimSpace(string(limit)); {
 	case err != nil:
-		return skipped("all containers together: no limit can be read; the slice %s appears with the first container", sandbox.TogetherSlice)
+		return skipped("all containers together: no limit can be read; the slice %s appears with the first container",
+			sandbox.TogetherSlice)
 	case is == "max":
-		return good("all containers together may use all of the host's memory: `deploy/install` limits them (%s)", sandbox.TogetherSlice)
+		return good("all containers together may use all of the host's memory: `deploy/install` limits them (%s)",
+			sandbox.TogetherSlice)
 	default:
 		return good("all containers together may use %s bytes of memory", is)
 	}

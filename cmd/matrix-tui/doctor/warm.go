@@ -14,11 +14,13 @@ func checkWarm(setting *settings.Agents, suits int) finding {
 	takes := text.Size(int64(most) * warmMemory)
 	switch {
 	case most == 0 && setting == nil:
-		return good("waiting agents: none, because the host has little memory: each task starts its agent, which takes a second or two")
+		return good("waiting agents: none, because the host has little memory: each task starts its agent, which takes a " +
+			"second or two")
 	case most == 0:
 		return good("waiting agents: none (WARM_AGENTS)")
 	case most > suits:
-		return good("waiting agents: in up to %d rooms (WARM_AGENTS), which takes up to %s of memory; the host's memory suits %d", most, takes, suits)
+		return good("waiting agents: in up to %d rooms (WARM_AGENTS), which takes up to %s of memory; the host's memory "+
+			"suits %d", most, takes, suits)
 	}
 	return good("waiting agents: in up to %d rooms, which takes up to %s of memory", most, takes)
 }

@@ -20,9 +20,11 @@ func checkHomeserver(ctx context.Context, cfg *settings.Config) finding {
 	status, err := cli.Ask(ctx, cli.Request{URL: string(cfg.Homeserver) + "/_matrix/client/versions"}, &answer)
 	switch {
 	case err != nil:
-		return bad("homeserver %s does not answer (%v): check MATRIX_HOMESERVER and whether the server is running", cfg.Homeserver, err)
+		return bad("homeserver %s does not answer (%v): check MATRIX_HOMESERVER and whether the server is running",
+			cfg.Homeserver, err)
 	case status != http.StatusOK || len(answer.Versions) == 0:
-		return bad("homeserver %s answered %d without a list of versions: MATRIX_HOMESERVER must be the address of the client API (https://SERVER/.well-known/matrix/client shows it)", cfg.Homeserver, status)
+		return bad("homeserver %s answered %d without a list of versions: MATRIX_HOMESERVER must be the address of the "+
+			"client API (https://SERVER/.well-known/matrix/client shows it)", cfg.Homeserver, status)
 	}
 	return good("homeserver %s supports %s", cfg.Homeserver, answer.Versions[len(answer.Versions)-1])
 }
@@ -51,7 +53,8 @@ func checkLogin(ctx context.Context, cfg *settings.Config, stored cli.StoredLogi
 		case stored.OAuth != nil && time.Now().After(stored.OAuth.Expires):
 			return skipped("login: the stored access token has expired: the bot renews it when it runs")
 		case !cfg.Password.Set():
-			return bad("login: the homeserver no longer accepts the stored login: set MATRIX_PASSWORD so that the bot can log in again, or run `matrix-tui login`")
+			return bad("login: the homeserver no longer accepts the stored login: set MATRIX_PASSWORD so that the bot can log " +
+				"in again, or run `matrix-tui login`")
 		}
 	}
 	if !cfg.Password.Set() {
@@ -70,22 +73,27 @@ func checkDevice(ctx context.Context, cfg *settings.Config, stored cli.StoredLog
 	device, err := e2ee.Look(ctx, string(cfg.Homeserver), token.Reveal())
 	switch {
 	case errors.Is(err, e2ee.ErrNoDevice):
-		return bad("device: the access token has no device, so the bot cannot read encrypted rooms: set MATRIX_PASSWORD instead, or use a token from a login made for the bot")
+		return bad("device: the access token has no device, so the bot cannot read encrypted rooms: set MATRIX_PASSWORD " +
+			"instead, or use a token from a login made for the bot")
 	case err != nil:
 		return skipped("device: cannot be looked up on the homeserver (%s)", cli.Without(err.Error(), token))
 	case device.Fingerprint == "":
 		return good("device %s: %s The bot creates them when it starts", device.Device, device.Problem)
 	case !device.Signed:
-		return good("device %s, fingerprint %s, is not signed: %s Put the account's recovery key into the file recovery-key in the state folder and restart the bot, or verify the device manually", device.Device, device.Fingerprint, device.Problem)
+		return good("device %s, fingerprint %s, is not signed: %s Put the account's recovery key into the file "+
+			"recovery-key in the state folder and restart the bot, or verify the device manually", device.Device,
+			device.Fingerprint, device.Problem)
 	}
-	return good("device %s, fingerprint %s, is signed by the account's cross-signing key", device.Device, device.Fingerprint)
+	return good("device %s, fingerprint %s, is signed by the account's cross-signing key", device.Device,
+		device.Fingerprint)
 }
 
 func whoami(ctx context.Context, cfg *settings.Config, token settings.Secret) (user string, status int, err error) {
 	var answer struct {
 		UserID string `json:"user_id"`
 	}
-	status, err = cli.Ask(ctx, cli.Request{URL: string(cfg.Homeserver) + "/_matrix/client/v3/account/whoami", Bearer: token}, &answer)
+	status, err = cli.Ask(ctx, cli.Request{URL: string(cfg.Homeserver) + "/_matrix/client/v3/account/whoami",
+		Bearer: token}, &answer)
 	return answer.UserID, status, err
 }
 
@@ -112,11 +120,14 @@ func tryPassword(ctx context.Context, cfg *settings.Config) finding {
 		if takes, err := matrix.TakesPassword(ctx, string(cfg.Homeserver)); err == nil && !takes {
 			return bad("login: %s has no login with a password: run `matrix-tui login`", cfg.Homeserver)
 		}
-		return bad("login as %s was rejected (%d %s): check MATRIX_USER and MATRIX_PASSWORD", cfg.User, status, cli.Without(answer.Error, cfg.Password))
+		return bad("login as %s was rejected (%d %s): check MATRIX_USER and MATRIX_PASSWORD", cfg.User, status,
+			cli.Without(answer.Error, cfg.Password))
 	}
-	status, err = cli.Ask(ctx, cli.Request{Method: http.MethodPost, URL: string(cfg.Homeserver) + "/_matrix/client/v3/logout", Bearer: answer.Token, Body: map[string]any{}}, nil)
+	status, err = cli.Ask(ctx, cli.Request{Method: http.MethodPost,
+		URL: string(cfg.Homeserver) + "/_matrix/client/v3/logout", Bearer: answer.Token, Body: map[string]any{}}, nil)
 	if err != nil || status != http.StatusOK {
-		return good("login as %s with MATRIX_PASSWORD (the session \"matrix-tui doctor\" could not be logged out)", answer.UserID)
+		return good("login as %s with MATRIX_PASSWORD (the session \"matrix-tui doctor\" could not be logged out)",
+			answer.UserID)
 	}
 	return good("login as %s with MATRIX_PASSWORD", answer.UserID)
 }

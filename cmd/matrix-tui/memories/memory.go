@@ -69,7 +69,8 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	}
 	at := slices.IndexFunc(memoryActions, func(action memoryAction) bool { return action.name == args[0] })
 	if at < 0 {
-		return &cli.UsageError{Text: fmt.Sprintf("memory: unknown action %q; expected one of %s", clean.Short(args[0], 80), memoryNames())}
+		return &cli.UsageError{Text: fmt.Sprintf("memory: unknown action %q; expected one of %s", clean.Short(args[0], 80),
+			memoryNames())}
 	}
 	m, err := memoryFlags(a, memoryActions[at], args[1:])
 	if err != nil {
@@ -102,7 +103,8 @@ func memoryFlags(a *cli.App, action memoryAction, args []string) (*memoryCall, e
 	}
 	if has("search", "add") {
 		flags.StringVar(&m.scope, "scope", "room", "room: only -room; all, for search: all rooms, one after the other")
-		flags.StringVar(&m.kind, "kind", "", "kind of the note, such as fact or preference; search: also a source such as memory, transcript or import")
+		flags.StringVar(&m.kind, "kind", "",
+			"kind of the note, such as fact or preference; search: also a source such as memory, transcript or import")
 	}
 	if has("add", "forget") {
 		flags.StringVar(&m.text, "text", "", "the text, instead of an argument")

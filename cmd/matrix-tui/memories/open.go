@@ -16,9 +16,11 @@ import (
 )
 
 // OpenMemory returns what keeps what the rooms have learned. No secret of the bot gets into it.
-func OpenMemory(ctx context.Context, cfg *settings.Config, store *state.Store, journal *state.Journal, log zerolog.Logger) (*recall.Memory, error) {
+func OpenMemory(ctx context.Context, cfg *settings.Config, store *state.Store, journal *state.Journal,
+	log zerolog.Logger) (*recall.Memory, error) {
 	var secrets []string
-	for _, secret := range []settings.Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, cli.LoadLogin(cfg).Token} {
+	for _, secret := range []settings.Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken,
+		cli.LoadLogin(cfg).Token} {
 		secrets = append(secrets, secret.Reveal())
 	}
 	for _, name := range []string{"recovery-key", "crypto.key"} { // missing before the first login

@@ -110,7 +110,8 @@ func (m *memoryCall) show(hits []memoryHit) error {
 		if h.Room != "" {
 			room = clean.Short(h.Room, 80) + ", "
 		}
-		fmt.Fprintf(m.app.Stdout, "%.2f  %s%s %s, lines %d–%d%s, ID %s\n", h.Score, room, h.Source, clean.Short(h.Path, 80), h.From, h.To, at, h.ID)
+		fmt.Fprintf(m.app.Stdout, "%.2f  %s%s %s, lines %d–%d%s, ID %s\n", h.Score, room, h.Source, clean.Short(h.Path, 80),
+			h.From, h.To, at, h.ID)
 		for line := range strings.Lines(clean.Cut(clean.Text(h.Text), 2000)) {
 			fmt.Fprintln(m.app.Stdout, "      "+strings.TrimRight(line, "\n"))
 		}
@@ -128,11 +129,13 @@ func memoryAdd(ctx context.Context, m *memoryCall) error {
 		return err
 	}
 	if m.scope != "room" && m.scope != "chat" {
-		return &cli.UsageError{Text: fmt.Sprintf("-scope is %q; expected room: a note belongs to one", clean.Short(m.scope, 80))}
+		return &cli.UsageError{Text: fmt.Sprintf("-scope is %q; expected room: a note belongs to one",
+			clean.Short(m.scope, 80))}
 	}
 	kind, ok := recall.KindOf(cmp.Or(m.kind, "fact"))
 	if !ok {
-		return &cli.UsageError{Text: fmt.Sprintf("-kind is %q; expected fact, preference or decision", clean.Short(m.kind, 80))}
+		return &cli.UsageError{Text: fmt.Sprintf("-kind is %q; expected fact, preference or decision",
+			clean.Short(m.kind, 80))}
 	}
 	return m.record(ctx, func(memories *recall.Memory, _ *state.Journal) error {
 		added, err := memories.Add(ctx, state.Note{Room: room, Kind: kind, Text: text})
@@ -144,7 +147,8 @@ func memoryAdd(ctx context.Context, m *memoryCall) error {
 		case m.json:
 			return m.print(map[string]any{"added": added, "kind": cmp.Or(m.kind, "fact")})
 		case added:
-			fmt.Fprintf(m.app.Stdout, "Added as a %s. After the room's next task it is also in MEMORY.md there.\n", cmp.Or(m.kind, "fact"))
+			fmt.Fprintf(m.app.Stdout, "Added as a %s. After the room's next task it is also in MEMORY.md there.\n",
+				cmp.Or(m.kind, "fact"))
 		default:
 			fmt.Fprintln(m.app.Stdout, "This is remembered already.")
 		}
@@ -152,8 +156,8 @@ func memoryAdd(ctx context.Context, m *memoryCall) error {
 	})
 }
 
-// memoryForget removes something from the record and the index. The bot's state.json, transcripts and containers are its own:
-// only `!memory forget` in the room reaches them.
+// memoryForget removes something from the record and the index. The bot's state.json, transcripts and containers are
+// its own: only `!memory forget` in the room reaches them.
 func memoryForget(ctx context.Context, m *memoryCall) error {
 	id := strings.Join(m.given, " ")
 	if (id == "") == (m.text == "") {
@@ -182,7 +186,8 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 		case m.json:
 			return m.print(map[string]int{"forgotten": n})
 		}
-		fmt.Fprintf(m.app.Stdout, "Forgotten: %s. History, transcript and session may still have it: send `!memory forget` in the room to remove it there, too.\n", cli.CountOf(n, "entry", "entries"))
+		fmt.Fprintf(m.app.Stdout, "Forgotten: %s. History, transcript and session may still have it: send `!memory forget` "+
+			"in the room to remove it there, too.\n", cli.CountOf(n, "entry", "entries"))
 		return nil
 	})
 }

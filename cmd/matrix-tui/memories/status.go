@@ -53,7 +53,8 @@ func memoryStatus(ctx context.Context, m *memoryCall) error {
 		if !s.Changed.IsZero() {
 			changed = s.Changed.Local().Format(cli.Minute)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), cli.SmallAmount(s.Bytes), s.Entries, s.Chunks, changed, cmp.Or(strings.Join(sources, ", "), "-"))
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), cli.SmallAmount(s.Bytes), s.Entries, s.Chunks,
+			changed, cmp.Or(strings.Join(sources, ", "), "-"))
 	}
 	return table.Flush()
 }

@@ -56,8 +56,10 @@ func (i *Installed) Updater(cfg *settings.Config) *release.Updater {
 	}
 	podman := cli.PodmanURI(cfg)
 	return &release.Updater{
-		Base: i.base, Running: i.running, State: string(cfg.StateDir), Source: string(cfg.UpdateSource), Key: string(cfg.UpdateKey),
-		Images:  release.Images{URL: podman, Name: string(cfg.Image)},
-		Secrets: []string{cfg.Password.Reveal(), cfg.AccessToken.Reveal(), cfg.GeminiKey.Reveal(), cfg.APIToken.Reveal(), cli.LoadLogin(cfg).Token.Reveal()},
+		Base: i.base, Running: i.running, State: string(cfg.StateDir), Source: string(cfg.UpdateSource),
+		Key:    string(cfg.UpdateKey),
+		Images: release.Images{URL: podman, Name: string(cfg.Image)},
+		Secrets: []string{cfg.Password.Reveal(), cfg.AccessToken.Reveal(), cfg.GeminiKey.Reveal(), cfg.APIToken.Reveal(),
+			cli.LoadLogin(cfg).Token.Reveal()},
 	}
 }

@@ -19,14 +19,16 @@ func Version(ctx context.Context, a *cli.App, args []string) error {
 	if *parts {
 		return sbom(ctx, a, FindInstalled())
 	}
-	_, err := fmt.Fprintf(a.Stdout, "matrix-tui %s (%s %s/%s)\n", cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(a.Stdout, "matrix-tui %s (%s %s/%s)\n", cli.Version(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
 	return err
 }
 
 // sbom prints a release's bill of materials.
 func sbom(ctx context.Context, a *cli.App, i *Installed) error {
 	if i == nil {
-		return errors.New("this program is not in a release, and only releases have a bill of materials: see `matrix-tui release`")
+		return errors.New("this program is not in a release, and only releases have a bill of materials: see `matrix-tui " +
+			"release`")
 	}
 	cfg, err := a.Config(nil)
 	if err != nil {

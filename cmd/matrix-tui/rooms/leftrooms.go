@@ -48,7 +48,8 @@ func (l LeftRoom) Space() string {
 
 // LeftRooms returns the rooms that the bot has left, by what is kept: in state.json, in podman's volumes, or as a
 // transcript. It only reads. If podman cannot measure them within a time, their sizes are unknown.
-func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine, measuring time.Duration) ([]LeftRoom, error) {
+func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
+	measuring time.Duration) ([]LeftRoom, error) {
 	joined, err := joinedRooms(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -62,7 +63,8 @@ func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
 	if err != nil {
 		return nil, err
 	}
-	left := findLeft(joined, store, slices.Collect(maps.Values(volumes)), func(room string) bool { return !transcripts.Changed(dir, room).IsZero() })
+	left := findLeft(joined, store, slices.Collect(maps.Values(volumes)),
+		func(room string) bool { return !transcripts.Changed(dir, room).IsZero() })
 	if len(left) == 0 {
 		return nil, nil
 	}
@@ -103,7 +105,8 @@ func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
 
 // findLeft returns the rooms of this bot that are not in joined. A room that is only on the label of a volume is this
 // bot's if it has a transcript: another bot on this host may use the same podman.
-func findLeft(joined []string, store *state.Store, labelled []string, hasTranscript func(room string) bool) (left []LeftRoom) {
+func findLeft(joined []string, store *state.Store, labelled []string,
+	hasTranscript func(room string) bool) (left []LeftRoom) {
 	known := slices.Concat(store.Rooms(), slices.Collect(maps.Keys(store.Volumes())))
 	slices.Sort(known)
 	known = slices.Compact(known)
@@ -112,7 +115,8 @@ func findLeft(joined []string, store *state.Store, labelled []string, hasTranscr
 		users[store.VolumesOf(room)] = append(users[store.VolumesOf(room)], room)
 	}
 	for _, room := range known {
-		one := LeftRoom{Room: room, Container: cmp.Or(store.Containers.Of(room), sandbox.NameFor(room)), Volumes: store.VolumesOf(room)}
+		one := LeftRoom{Room: room, Container: cmp.Or(store.Containers.Of(room), sandbox.NameFor(room)),
+			Volumes: store.VolumesOf(room)}
 		if len(users[one.Volumes]) > 1 {
 			one.Volumes = ""
 		}
@@ -139,7 +143,8 @@ func joinedRooms(ctx context.Context, cfg *settings.Config) ([]string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	status, err := cli.Ask(ctx, cli.Request{URL: stored.Homeserver + "/_matrix/client/v3/joined_rooms", Bearer: stored.Token}, &answer)
+	status, err := cli.Ask(ctx, cli.Request{URL: stored.Homeserver + "/_matrix/client/v3/joined_rooms",
+		Bearer: stored.Token}, &answer)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot tell which rooms the bot has left: the homeserver does not answer: %w", err)
@@ -176,7 +181,9 @@ func lastActive(l LeftRoom) string {
 func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, w io.Writer) (err error) {
 	dir := string(cfg.StateDir)
 	if state.InUse(dir) {
-		return sentence.New(errors.New("the bot is running"), "the bot is running: stop it first (systemctl stop matrix-tui), and start it again afterwards; tasks continue in their containers")
+		return sentence.New(errors.New("the bot is running"),
+			"the bot is running: stop it first (systemctl stop matrix-tui), and start it again afterwards; tasks continue in "+
+				"their containers")
 	}
 	lock, err := state.Lock(dir)
 	if err != nil {

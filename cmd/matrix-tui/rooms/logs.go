@@ -65,7 +65,8 @@ func Logs(ctx context.Context, a *cli.App, args []string) error {
 func ChooseRoom(rooms []RoomLine, wanted string) (*RoomLine, error) {
 	fits := func(same func(string) bool) (found []*RoomLine) {
 		for i, r := range rooms {
-			if slices.ContainsFunc([]string{r.Room, r.Container, r.Name}, func(name string) bool { return name != "" && same(name) }) {
+			if slices.ContainsFunc([]string{r.Room, r.Container, r.Name},
+				func(name string) bool { return name != "" && same(name) }) {
 				found = append(found, &rooms[i])
 			}
 		}
@@ -90,10 +91,12 @@ func ChooseRoom(rooms []RoomLine, wanted string) (*RoomLine, error) {
 				names[i] = cmp.Or(r.Container, r.Room)
 			}
 			slices.Sort(names)
-			return nil, &cli.UsageError{Text: fmt.Sprintf("%q matches %s; use the container name or the room ID", clean.Short(wanted, 80), clean.Short(strings.Join(names, ", "), 400))}
+			return nil, &cli.UsageError{Text: fmt.Sprintf("%q matches %s; use the container name or the room ID",
+				clean.Short(wanted, 80), clean.Short(strings.Join(names, ", "), 400))}
 		}
 	}
-	return nil, &cli.UsageError{Text: fmt.Sprintf("no room named %q; `matrix-tui rooms` lists them", clean.Short(wanted, 80))}
+	return nil, &cli.UsageError{Text: fmt.Sprintf("no room named %q; `matrix-tui rooms` lists them",
+		clean.Short(wanted, 80))}
 }
 
 // logSource is where the entries of one room come from.
@@ -188,7 +191,8 @@ func (s logSource) head(ctx context.Context) (string, error) {
 		text += " (" + r.Name + ")"
 	}
 	if r.Container != "" {
-		text += ", container " + r.Container + ", " + cmp.Or(strings.Trim(r.State, "?"), "state unknown: podman does not answer")
+		text += ", container " + r.Container + ", " + cmp.Or(strings.Trim(r.State, "?"),
+			"state unknown: podman does not answer")
 	}
 	journal, err := state.ReadJournal(ctx, filepath.Join(s.dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {

@@ -40,7 +40,8 @@ func (s logSource) journal(ctx context.Context, since time.Time) (found []entry,
 		return nil, fmt.Sprintf(elsewhere, fmt.Sprintf("journalctl --unit=%s: %v", s.unit, err))
 	}
 	if len(out) == 0 {
-		return nil, fmt.Sprintf("(the journal has no entries of %s that this user may read: run this as root, or grant access with `usermod --append --groups systemd-journal USER`)", s.unit)
+		return nil, fmt.Sprintf("(the journal has no entries of %s that this user may read: run this as root, or grant "+
+			"access with `usermod --append --groups systemd-journal USER`)", s.unit)
 	}
 	return journalEntries(out, s.room), ""
 }
@@ -80,7 +81,8 @@ func botLine(text string, room RoomLine) (kind, said string, ok bool) {
 	}
 	message, _ := fields["message"].(string)
 	level, _ := fields["level"].(string)
-	here := fields["room"] == room.Room || fields["room"] == nil && room.Container != "" && fields["container"] == room.Container
+	here := fields["room"] == room.Room || fields["room"] == nil && room.Container != "" &&
+		fields["container"] == room.Container
 	if !here && !slices.Contains(alwaysTold, message) {
 		return "", "", false
 	}

@@ -38,7 +38,8 @@ type RoomLine struct {
 
 func Command(ctx context.Context, a *cli.App, args []string) error {
 	flags := a.Flags("rooms")
-	remove := flags.Bool("remove-left", false, "remove container, files, history and transcript of the rooms that the bot has left")
+	remove := flags.Bool("remove-left", false,
+		"remove container, files, history and transcript of the rooms that the bot has left")
 	space := flags.Bool("space", false, "show the space that each room's container and volumes take; it may take a while")
 	older := age(30 * 24 * time.Hour)
 	flags.Var(&older, "older", "with -remove-left: only rooms that have not been active for this `time`")
@@ -238,7 +239,8 @@ func printRooms(w io.Writer, lines []RoomLine) error {
 	measured := slices.ContainsFunc(lines, func(l RoomLine) bool { return l.Space != "" })
 	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tAGENT\t"+column(measured, "SPACE")+"QUESTIONS\tLAST TASK")
 	for _, l := range lines {
-		container, name, agent, questions, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), cmp.Or(l.Agent, "-"), "-", "-"
+		container, name, agent, questions, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), cmp.Or(l.Agent, "-"), "-",
+			"-"
 		if l.Questions > 0 {
 			questions = fmt.Sprintf("%d since %s", l.Questions, l.Since.Local().Format(cli.Minute))
 		}
@@ -248,7 +250,8 @@ func printRooms(w io.Writer, lines []RoomLine) error {
 		if !l.Task.IsZero() {
 			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(cli.Minute), l.Doing, clean.Short(l.Text, 40))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container, l.State, agent, column(measured, l.Space), questions, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container,
+			l.State, agent, column(measured, l.Space), questions, task)
 	}
 	return table.Flush()
 }

@@ -32,7 +32,8 @@ func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping + "\nSTATUS=stop
 // watch keeps the supervisor informed until ctx ends: first that the bot is still
 // starting, and from ready on at the watchdog's interval, as long as alive returns no
 // error. With each sign of life goes what stalled says is in the way; "" is nothing.
-func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func(context.Context) error, stalled func() string) {
+func (s supervisor) watch(ctx context.Context, ready <-chan struct{},
+	alive func(context.Context) error, stalled func() string) {
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		s.log.Warn().Err(err).Msg("read systemd's watchdog time")

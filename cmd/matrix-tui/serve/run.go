@@ -38,7 +38,8 @@ import (
 // Run runs the bot until ctx ends.
 func Run(ctx context.Context, a *cli.App, args []string) error {
 	here, flags := releases.FindInstalled(), a.Flags("run")
-	rehearsal := flags.Bool("until-ready", false, "end when the first events are read: an update tries a release like this")
+	rehearsal := flags.Bool("until-ready", false,
+		"end when the first events are read: an update tries a release like this")
 	if err := a.Parse(flags, args); err != nil {
 		return err
 	}
@@ -103,8 +104,10 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 	if on.rehearsal != nil {
 		sockets = filepath.Join(dir, "tmp", "g") // no container may find it
 	}
-	gate := gateway.New(gateway.Config{Dir: sockets, Ports: cfg.OutPorts, Deny: cfg.Deny, ProxyNames: bool(cfg.ProxyNames), Log: log})
-	route := gemini.NewRoute(gemini.RouteConfig{Base: upstream, Key: cfg.GeminiKey.Reveal(), Tools: cfg.ModelTools, Log: log}, gate)
+	gate := gateway.New(gateway.Config{Dir: sockets, Ports: cfg.OutPorts, Deny: cfg.Deny, ProxyNames: bool(cfg.ProxyNames),
+		Log: log})
+	route := gemini.NewRoute(gemini.RouteConfig{Base: upstream, Key: cfg.GeminiKey.Reveal(), Tools: cfg.ModelTools,
+		Log: log}, gate)
 	parts, closeParts, err := openParts(ctx, cfg, gate, log)
 	if err != nil {
 		return err
@@ -213,12 +216,18 @@ func botConfig(cfg *settings.Config, log zerolog.Logger) bot.Config {
 	return bot.Config{
 		Homeserver: string(cfg.Homeserver), User: string(cfg.User),
 		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
-		Owners: cfg.Owners, Devices: e2ee.Rule(cfg.Devices), Proof: policy.Proof(cfg.Proof), Allow: cfg.Allow, StateDir: string(cfg.StateDir),
-		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Files: int64(cfg.Files), Runtime: string(cfg.Runtime),
+		Owners: cfg.Owners, Devices: e2ee.Rule(cfg.Devices), Proof: policy.Proof(cfg.Proof), Allow: cfg.Allow,
+		StateDir: string(cfg.StateDir),
+		Image:    string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs),
+		Files: int64(cfg.Files), Runtime: string(cfg.Runtime),
 		Idle: time.Duration(cfg.Idle), MaxContainers: int(cfg.MaxContainers), DiskReserve: int64(cfg.DiskReserve),
 		WarmAgents: cfg.WarmAgents.Or(capacity.WarmAgents()), WarmTime: time.Duration(cfg.WarmTime),
-		Model: string(cfg.GeminiModel), Zone: hostZone(os.Getenv("TZ"), "/etc"), TokensPerDay: int64(cfg.TokensPerDay), TokensPerDayAll: int64(cfg.TokensPerDayAll), Fresh: policy.Freshness{Hour: (*int)(cfg.SessionHour), Idle: (*time.Duration)(&cfg.SessionIdle)}, CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
-		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), QuotaWait: time.Duration(cfg.QuotaWait), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
+		Model: string(cfg.GeminiModel), Zone: hostZone(os.Getenv("TZ"), "/etc"), TokensPerDay: int64(cfg.TokensPerDay),
+		TokensPerDayAll: int64(cfg.TokensPerDayAll), Fresh: policy.Freshness{Hour: (*int)(cfg.SessionHour),
+			Idle: (*time.Duration)(&cfg.SessionIdle)}, CodingTimeout: time.Duration(cfg.CodingTimeout),
+		MaxParallel:      int(cfg.MaxParallel),
+		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), QuotaWait: time.Duration(cfg.QuotaWait),
+		NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
 		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), Version: cli.Version(), Log: log,
 	}

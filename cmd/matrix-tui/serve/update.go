@@ -16,7 +16,8 @@ import (
 // errReady ends the rehearsal of a new release.
 var errReady = errors.New("ready")
 
-// tellWaiting tells the old release every second that this one still waits for the homeserver: that time does not count.
+// tellWaiting tells the old release every second that this one still waits for the homeserver: that time does not
+// count.
 func tellWaiting(ctx context.Context, to io.Writer, waiting func() bool) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -9,8 +9,8 @@ import (
 	"matrix-tui/bot/policy"
 )
 
-// hostZone returns the host's time zone with its IANA name, UTC if that is unknown. [time.Local] has no name. Set is the
-// variable TZ, etc the folder /etc.
+// hostZone returns the host's time zone with its IANA name, UTC if that is unknown. [time.Local] has no name. Set is
+// the variable TZ, etc the folder /etc.
 func hostZone(set, etc string) *time.Location {
 	link, _ := os.Readlink(filepath.Join(etc, "localtime"))
 	file, _ := os.ReadFile(filepath.Join(etc, "timezone"))

@@ -214,7 +214,8 @@ func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; expected "+RightFor("API_TOKEN"))
 	}
 	if strings.ContainsFunc(cfg.APIToken.Reveal(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		problems = append(problems, "API_TOKEN contains a space or a non-ASCII character, which an HTTP header cannot carry; expected "+RightFor("API_TOKEN"))
+		problems = append(problems, "API_TOKEN contains a space or a non-ASCII character, which an HTTP header cannot "+
+			"carry; expected "+RightFor("API_TOKEN"))
 	}
 	return problems
 }
@@ -229,8 +230,10 @@ func (c *Config) Missing(storedLogin bool) (problems []string) {
 	}
 	need(c.Homeserver != "", "MATRIX_HOMESERVER", "")
 	need(c.User != "", "MATRIX_USER", "")
-	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD", " (or set MATRIX_ACCESS_TOKEN, or run `matrix-tui login`)")
-	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS", "; without owners or MATRIX_ALLOW, nobody may talk to the bot")
+	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD",
+		" (or set MATRIX_ACCESS_TOKEN, or run `matrix-tui login`)")
+	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS",
+		"; without owners or MATRIX_ALLOW, nobody may talk to the bot")
 	need(c.GeminiKey.Set(), "GEMINI_API_KEY", "")
 	return problems
 }

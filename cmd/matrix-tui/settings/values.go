@@ -175,15 +175,16 @@ func (s *SocketURI) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Without a host it is loopback, even for ":8080", which elsewhere means every address: whoever wants to be reached from
-// outside must say so.
+// Without a host it is loopback, even for ":8080", which elsewhere means every address: whoever wants to be reached
+// from outside must say so.
 func (l *Listen) UnmarshalText(text []byte) error {
 	address := string(text)
 	if isPort(address) {
 		address = ":" + address
 	}
 	host, port, err := net.SplitHostPort(address)
-	if err != nil || !isPort(port) || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '/' }) {
+	if err != nil || !isPort(port) || strings.ContainsFunc(host,
+		func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '/' }) {
 		return errValue
 	}
 	if host == "" {

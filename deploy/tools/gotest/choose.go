@@ -19,7 +19,8 @@ type tests struct {
 }
 
 // players are the tests that play scripts, each with its folder of them.
-var players = map[string]string{"TestConversations": "testdata", "TestMachines": "testdata/vps", "TestDrills": "testdata/long"}
+var players = map[string]string{"TestConversations": "testdata", "TestMachines": "testdata/vps",
+	"TestDrills": "testdata/long"}
 
 // twice is what the name of a script ends with that is played again in encrypted rooms, or on Synapse, and each what it
 // may end with if it is played with several values.

@@ -152,7 +152,8 @@ const slowest = 10
 // summary prints what is to be known at the end of a run.
 func (r *report) summary(took time.Duration, process *os.ProcessState) {
 	r.tell()
-	fmt.Fprintf(r.out, "\n%d tests ran in %.0f s; go test and its children used %.0f s of user and %.0f s of system CPU time (containers not counted)\n",
+	fmt.Fprintf(r.out, "\n%d tests ran in %.0f s; go test and its children used %.0f s of user and %.0f s of system CPU "+
+		"time (containers not counted)\n",
 		r.ran, took.Seconds(), process.UserTime().Seconds(), process.SystemTime().Seconds())
 	for _, line := range r.failed {
 		fmt.Fprint(r.out, line)

@@ -108,7 +108,8 @@ func (c *checker) report(name *ast.Ident, kind string, below types.Object, by *t
 	if line := c.line(name); c.allowed[line] || c.allowed[line-1] {
 		return
 	}
-	c.pass.Reportf(name.Pos(), "%s %s hides %s of the embedded %s", kind, name.Name, types.ObjectString(below, types.RelativeTo(c.pass.Pkg)), by.Name())
+	c.pass.Reportf(name.Pos(), "%s %s hides %s of the embedded %s", kind, name.Name,
+		types.ObjectString(below, types.RelativeTo(c.pass.Pkg)), by.Name())
 }
 
 // promoted returns the field or method of this name that an embedded field has, and that field.
