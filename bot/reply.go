@@ -30,8 +30,3 @@ func (r *room) queue(ctx context.Context, out ...state.Message) error {
 func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {
 	return r.outbox.Reply(ctx, out, rows...)
 }
-
-// tell answers a row with a notice and finishes the row.
-func (r *room) tell(ctx context.Context, row state.Event, text string) error {
-	return r.outbox.Tell(ctx, row, text)
-}

@@ -49,7 +49,7 @@ func (e *ensuring) create(ctx context.Context) error {
 	return nil
 }
 
-func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData) error {
+func (e *ensuring) begin(ctx context.Context, data *define.InspectContainerData) error {
 	if e.is.Init == initMount {
 		if _, err := e.initFile(ctx, e.Place.Inits, data.Config.Labels[labelImage], e.spec.Room); err != nil &&
 			!errors.Is(err, ErrImageMissing) {

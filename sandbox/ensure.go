@@ -94,7 +94,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	case actWait:
 		return false, retry.Sleep(ctx, 250*time.Millisecond)
 	case actStart:
-		return false, e.start(ctx, data)
+		return false, e.begin(ctx, data)
 	}
 	return false, e.remake(ctx, data, "state "+data.State.Status)
 }

@@ -126,7 +126,7 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 	if err != nil || volumesOf == "" {
 		return err
 	}
-	if err := p.volumes.remove(ctx, volumesOf); err != nil {
+	if err := p.volumes.removeOf(ctx, volumesOf); err != nil {
 		return fmt.Errorf("remove the files of %s: %w", room, err)
 	}
 	return nil

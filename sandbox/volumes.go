@@ -151,8 +151,8 @@ func (v *roomVolumes) rooms(ctx context.Context) (map[string]string, error) {
 	return rooms, nil
 }
 
-// remove removes a room's volumes.
-func (v *roomVolumes) remove(ctx context.Context, room string) error {
+// removeOf removes a room's volumes.
+func (v *roomVolumes) removeOf(ctx context.Context, room string) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
 	for _, kind := range volumeKinds {

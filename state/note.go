@@ -30,7 +30,7 @@ type NoteSource string
 const (
 	Observed  NoteSource = "observed" // a task: nobody has stated it
 	Added     NoteSource = "added"    // by a person, with a command
-	FromAgent NoteSource = "agent"    // by the agent, from a person's words; without a quote it is a line in a file, of whomever
+	FromAgent NoteSource = "agent"    // by the agent, from a person's words; without a quote it is a line in a file
 )
 
 // Note is something that a room remembers.

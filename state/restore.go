@@ -21,7 +21,7 @@ import (
 // A damaged journal is replaced by its newest snapshot, in steps that a crash may interrupt anywhere:
 //
 //  1. Whoever meets the damage writes the marker and ends the process.
-//  2. The next start copies the newest snapshot that is sound to journal.db.new. Without one, that becomes a new journal.
+//  2. The next start copies the newest sound snapshot to journal.db.new. Without one, that becomes a new journal.
 //  3. It moves the damaged file and its WAL aside, removes the marker, and puts the new file in their place.
 //
 // While the marker exists the journal is not opened. What the snapshot lacks comes again from the homeserver, because

@@ -46,7 +46,8 @@ func (j *Snapshots) files() []string {
 const staleKey = "snapshots stale"
 
 func markStale(ctx context.Context, db execer) error {
-	_, err := db.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1", staleKey)
+	_, err := db.ExecContext(ctx,
+		"INSERT INTO meta (key, value) VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1", staleKey)
 	return err
 }
 

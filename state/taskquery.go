@@ -36,7 +36,8 @@ const (
 	queryLastTask  = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask +
 		" ORDER BY seq DESC LIMIT ?"
 	queryLastActive = "SELECT ifnull(max(updated), 0) FROM task WHERE room = ? AND " + begunTask
-	queryOnceActive = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'active ' || ?" // see moveActive
+	// queryOnceActive: see moveActive.
+	queryOnceActive = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'active ' || ?"
 	queryNextTask   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + open + " ORDER BY seq LIMIT 1"
 	queryTasks      = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state = ? AND " + open +
 		" ORDER BY seq LIMIT ?"

@@ -12,7 +12,8 @@ func SummaryPrompt(by, keep string, history []Turn) string {
 	if told := conversation(history, MaxHistory); told != "" {
 		out = "The conversation in this room so far:\n\n" + told + "\n"
 	}
-	out += "This session will be replaced by a new one that knows only the summary you write now and the newest messages. " +
+	out += "This session will be replaced by a new one that knows only the summary you write now and the " +
+		"newest messages. " +
 		"Write the summary in at most 600 words, as your whole answer: what was asked and what was done, decisions with " +
 		"their reasons, " +
 		"names, numbers, commands and paths that are still needed, what people want done differently, what failed, and " +

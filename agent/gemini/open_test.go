@@ -42,12 +42,12 @@ func (l *logs) String() string {
 // opened is a route with a gateway and an open room, closed when the test ends.
 type opened struct {
 	*Route
-	gateway *gateway.Gateway
-	log     *logs
-	client  *http.Client // on the room's socket
+	door   *gateway.Gateway
+	log    *logs
+	client *http.Client // on the room's socket
 
-	mu   sync.Mutex
-	used map[string]Usage // by room, unless a test has called Account
+	guard sync.Mutex
+	used  map[string]Usage // by room, unless a test has called Account
 }
 
 func open(t testing.TB, base string, change func(*RouteConfig)) *opened {
@@ -61,17 +61,17 @@ func open(t testing.TB, base string, change func(*RouteConfig)) *opened {
 	if change != nil {
 		change(&cfg)
 	}
-	o.gateway = gateway.New(gateway.Config{Dir: t.TempDir(), Log: zerolog.New(o.log)})
-	o.Route = NewRoute(cfg, o.gateway)
+	o.door = gateway.New(gateway.Config{Dir: t.TempDir(), Log: zerolog.New(o.log)})
+	o.Route = NewRoute(cfg, o.door)
 	o.Account(o.Route.allow, func(room string, u Usage) {
-		o.mu.Lock()
-		defer o.mu.Unlock()
+		o.guard.Lock()
+		defer o.guard.Unlock()
 		o.used[room] = sum(o.used[room], u)
 	})
 	t.Cleanup(func() { o.close(t) })
 	o.Begin(testRoom, "run", "gemini-3.1-pro-preview")
 	o.Begin(testRoom, "other", "m")
-	dir, err := o.gateway.Open(testRoom)
+	dir, err := o.door.Open(testRoom)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (o *opened) close(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := o.gateway.Close(ctx); err != nil {
+	if err := o.door.Close(ctx); err != nil {
 		t.Error(err)
 	}
 	o.Route.Close()
@@ -97,8 +97,8 @@ func (o *opened) close(t testing.TB) {
 // usage is what a room has used so far.
 func (o *opened) usage(room string) Usage {
 	o.counting.Wait()
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.guard.Lock()
+	defer o.guard.Unlock()
 	return o.used[room]
 }
 

@@ -76,7 +76,7 @@ rules:
 	if _, err := r.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.gateway.Shut(testRoom); err != nil {
+	if err := o.door.Shut(testRoom); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(r); err != nil {

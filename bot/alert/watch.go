@@ -38,8 +38,9 @@ type Config struct {
 	Storage  func(context.Context) (path string, err error)
 	Reserve  uint64                                         // free bytes of disk without which no task starts
 	Largest  func(context.Context) (said string, err error) // which rooms take the most space; nil for unknown
-	Limited  func() (int, time.Duration)                    // how many consecutive requests the model's server has refused, and how long it will
-	Log      zerolog.Logger
+	// Limited returns how many consecutive requests the model's server has refused, and how long it will.
+	Limited func() (int, time.Duration)
+	Log     zerolog.Logger
 }
 
 // Watch checks the host, and keeps in alerts.json where alerts go.

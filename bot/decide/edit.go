@@ -110,7 +110,7 @@ func (e edit) apply(ctx context.Context) error {
 	case mentions && command.IsUnknown(e.now.Words()):
 		return e.Out.Tell(ctx, e.row, command.Unknown(e.now.Words()))
 	case mentions:
-		return e.enqueue(ctx)
+		return e.enqueueIt(ctx)
 	}
 	return e.Finish(ctx, e.row)
 }
@@ -204,8 +204,8 @@ func (e edit) ofAnswer(ctx context.Context, t *task.Task) error {
 	return e.Finish(ctx, e.row)
 }
 
-// enqueue makes a message a task that mentions the bot since it was edited. The caller holds the lock.
-func (e edit) enqueue(ctx context.Context) error {
+// enqueueIt makes a message a task that mentions the bot since it was edited. The caller holds the lock.
+func (e edit) enqueueIt(ctx context.Context) error {
 	e.original.Body.Message = &e.now
 	rec, err := taskFrom(e.original)
 	if errors.Is(err, execution.ErrLimit) {

@@ -242,8 +242,8 @@ func (a Rooms) Predecessor(ctx context.Context, room string) (string, error) {
 	return created.Body.Predecessor, nil
 }
 
-// get returns the account's display name and whether it has an avatar.
-func (a Profile) get(ctx context.Context) (name string, picture bool, err error) {
+// read returns the account's display name and whether it has an avatar.
+func (a Profile) read(ctx context.Context) (name string, picture bool, err error) {
 	profile, err := a.client.GetProfile(ctx, a.client.UserID)
 	if err != nil && !IsNotFound(err) {
 		return "", false, err

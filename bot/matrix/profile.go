@@ -21,7 +21,7 @@ var avatar []byte
 // Set gives the account a display name and an avatar if it has none, and
 // returns the name. It never replaces what a person has set.
 func (a Profile) Set(ctx context.Context) (string, error) {
-	name, picture, err := a.get(ctx)
+	name, picture, err := a.read(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read own profile: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 // Freshness says when a room's session is stale, so that the next task starts a new one. nil is not set.
 type Freshness struct {
-	Hour *int           // stale if last used before the newest time with this hour, 0 to 23, and no minutes; negative: never
+	Hour *int           // stale if last used before the newest time at this hour, 0 to 23, sharp; negative: never
 	Idle *time.Duration // stale if not used for this long; 0: never
 }
 

@@ -23,8 +23,9 @@ const (
 
 // Errors of pairing. Those of Accept are shown to the owner who entered the code.
 var (
-	ErrTooManyCodes    = errors.New("too many pending pairing codes") // send no answer
-	ErrWrongCode       = sayf("That pairing code is not valid. Codes have %d letters and digits and expire after one hour.", codeLength)
+	ErrTooManyCodes = errors.New("too many pending pairing codes") // send no answer
+	ErrWrongCode    = sayf(
+		"That pairing code is not valid. Codes have %d letters and digits and expire after one hour.", codeLength)
 	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within an hour, so I accept none for a while. `!policy "+
 		"allow @user:server` works without a code.", MaxWrongAttempts)
 )

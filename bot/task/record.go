@@ -122,7 +122,8 @@ func (t *Task) plan(last agent.Ended) {
 		}
 	default:
 		t.rec.Begun = now
-		t.rec.BaseSession = t.env.Store.Conversations.SessionMark(t.env.ID) // first: a reset in between is later than the mark
+		// First: a reset in between is later than the mark.
+		t.rec.BaseSession = t.env.Store.Conversations.SessionMark(t.env.ID)
 		t.rec.Session, t.rec.Resume = t.env.Store.Conversations.Session(t.env.ID), true
 		if t.rec.Session == "" {
 			t.rec.Session, t.rec.Resume = cmp.Or(t.env.Warm.SessionOf(t.env.ID), uuid.NewString()), false

@@ -25,7 +25,7 @@ type claims struct {
 	mu      sync.Mutex
 	to      map[claim]string  // successor by tombstone
 	learned map[string]string // what rooms themselves name as their predecessor, "" for none
-	entered map[string]bool   // rooms that the bot has joined for a tombstone, and that it must leave if they replace another room
+	entered map[string]bool   // joined for a tombstone; to be left if they replace another room
 }
 
 // claim is one tombstone.

@@ -52,7 +52,7 @@ type Room struct {
 
 	tombstone *state.Event       // nil for none; guarded by Turn
 	leaving   bool               // and has begun to move: there is no other successor any more; guarded by Turn
-	stop      context.CancelFunc // ends the attempts to follow the tombstone; nil unless it waits, see wait; guarded by Turn
+	stop      context.CancelFunc // ends the attempts to follow the tombstone; nil unless it waits; guarded by Turn
 	refused   matrix.Refusals    // of the tasks worker
 
 	tellMu    sync.Mutex

@@ -66,7 +66,8 @@ func (m *mirror) newest(ctx context.Context, signed bool) (string, error) {
 		tag, err := m.git(ctx, "for-each-ref", "--count=1", "--sort=-version:refname", "--format=%(refname)", "refs/tags")
 		if err == nil && tag == "" {
 			err = sentence.Newf(errors.New("no tag"),
-				"UPDATE_SOURCE has no tag, and with UPDATE_KEY set only signed tags and commits are accepted: name a signed commit.")
+				"UPDATE_SOURCE has no tag, and with UPDATE_KEY set only signed tags and commits are accepted: "+
+					"name a signed commit.")
 		}
 		return tag, err
 	}

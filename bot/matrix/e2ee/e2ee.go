@@ -89,7 +89,9 @@ type core struct {
 	db    *database
 	rooms *rooms
 
-	mu     sync.Mutex // guards the following fields and all use of Olm sessions; held while our homeserver answers, but not while it waits for others
+	// mu guards the following fields and all use of Olm sessions. It is held while our homeserver answers, but not while
+	// it waits for others.
+	mu     sync.Mutex
 	mach   *crypto.OlmMachine
 	verify *verifier
 	came   map[Key]bool // arrived in the sync that is being processed

@@ -56,7 +56,8 @@ func Trust(ctx context.Context, a *cli.App, args []string) error {
 			e2ee.Fingerprint(known[at].First), e2ee.Fingerprint(known[at].Present))
 	}
 	if !*yes {
-		fmt.Fprintf(a.Stdout, "Only trust this if %s tells you, elsewhere than in Matrix, that it is theirs. Trust it? [y/N] ", user)
+		fmt.Fprintf(a.Stdout,
+			"Only trust this if %s tells you, elsewhere than in Matrix, that it is theirs. Trust it? [y/N] ", user)
 		line, _ := bufio.NewReader(a.Stdin).ReadString('\n') // no answer is a no
 		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
 			fmt.Fprintln(a.Stdout, "Nothing has changed.")
