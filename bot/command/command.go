@@ -62,9 +62,6 @@ func table() []Command {
 	}
 }
 
-// All returns all commands.
-func All() []Command { return slices.Clone(all) }
-
 // IsTask reports whether the command's argument is a task.
 func (c Command) IsTask() bool { return c.run == nil }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state/event"
 )
@@ -14,9 +13,6 @@ import (
 // that is not possible. It returns other events unchanged, and any event if there
 // was an error on this host, so that the caller can try again.
 func (a Keys) Decrypt(ctx context.Context, e event.Event) event.Event {
-	if e.Encryption == event.Undecoded {
-		e = decode.Stored(e)
-	}
 	if e.Encryption != event.MissingKey && e.Encryption != event.Untrusted {
 		return e
 	}

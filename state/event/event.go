@@ -74,8 +74,6 @@ const (
 	// Copy is an encrypted event with the ciphertext of an event before it: the homeserver
 	// has taken a message twice, or replays it. It is never decrypted.
 	Copy Encryption = "copy"
-	// Undecoded is an event that an earlier release stored without decoding it.
-	Undecoded Encryption = "undecoded"
 )
 
 // Event is a decoded event. Its strings are untrusted input.
@@ -118,7 +116,7 @@ type Body struct {
 
 // Undecrypted reports whether the event may be decrypted or decoded later.
 func (e Event) Undecrypted() bool {
-	return e.Encryption == MissingKey || e.Encryption == Untrusted || e.Encryption == Undecoded
+	return e.Encryption == MissingKey || e.Encryption == Untrusted
 }
 
 // IsDecrypted reports whether our device has decrypted the event.

@@ -170,19 +170,3 @@ func State(eventType string, content json.RawMessage) (event.Event, error) {
 	e.Body = body(e, o)
 	return e, nil
 }
-
-// Stored decodes an event that an earlier release stored undecoded. If the result
-// has another ID or sender than that release read, the event is returned without a
-// body.
-func Stored(e event.Event) event.Event {
-	e.Encryption = event.Unencrypted
-	got, err := Event(e.Raw)
-	if err != nil || got.ID != e.ID || got.Sender != e.Sender {
-		return e
-	}
-	if got.Room != "" && got.Room != e.Room && e.Home == "" {
-		e.Home = got.Room
-	}
-	e.Type, e.StateKey, e.Encryption, e.Session, e.Body = got.Type, got.StateKey, got.Encryption, got.Session, got.Body
-	return e
-}

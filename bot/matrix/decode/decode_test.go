@@ -188,25 +188,6 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// An event that an earlier release stored is decoded by the current rules.
-func TestStored(t *testing.T) {
-	row := event.Event{ID: "$1", Type: "m.room.message", Sender: "@mallory:x", Room: "!new:x", Encryption: event.Undecoded, Raw: json.RawMessage(hello)}
-	e := Stored(row)
-	if m, ok := e.Message(); !ok || m.Body != "hello" || e.Home != "!den:x" || e.Encryption != event.Unencrypted {
-		t.Errorf("%+v", e)
-	}
-	for name, raw := range map[string]string{
-		"of two senders":   strings.Replace(hello, `"type"`, `"Sender":"@owner:y","type"`, 1),
-		"of somebody else": strings.Replace(hello, "@mallory:x", "@owner:y", 1),
-		"no event":         "{",
-	} {
-		row.Raw = json.RawMessage(raw)
-		if e := Stored(row); e.Body.Message != nil || e.Undecrypted() {
-			t.Errorf("%s: %+v", name, e)
-		}
-	}
-}
-
 // Keys that are not read may have any spelling.
 func TestUnreadKeys(t *testing.T) {
 	raw := strings.Replace(hello, `"body"`, `"URL_of":1,"Custom":{"Sender":"x","Body":2},"body"`, 1)
