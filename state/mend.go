@@ -18,7 +18,7 @@ var written = []struct {
 	{"task", "details", "{}", func() any { return new(Details) }},
 	{"message", "file", "", func() any { return new(event.FileInfo) }},
 	{"room", "packages", "[]", func() any { return new([]string) }},
-	{"room", "history", "[]", func() any { return new(turns) }},
+	{"room", "history", "[]", func() any { return new([]json.RawMessage) }},
 	{"room", "executions", "[]", func() any { return new([]json.RawMessage) }},
 }
 

@@ -2,60 +2,49 @@ package state
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
-
-	"matrix-tui/state/damage"
-	"matrix-tui/state/disk"
 )
 
-// roomsKey in the table meta says that the table room is filled: state.json is a projection of it from then on.
-const roomsKey = "rooms"
-
-// roomRow is a row of the table room.
-type roomRow struct {
-	room, container, session, reset, volumes, successor string
-	packages                                            []string
-	history                                             turns
-	executions                                          []json.RawMessage
-}
-
 // row returns what is known of a room.
-func (c *contents) row(room string) roomRow {
-	r := roomRow{
-		room: room, container: c.containers[room], session: c.sessions[room], reset: c.resets[room], volumes: c.volumes[room],
-		successor: c.successors[room], packages: c.packages[room], history: c.history[room],
+func (c *contents) row(room string) Room {
+	r := Room{
+		ID: room, Container: c.containers[room], Session: c.sessions[room], Reset: c.resets[room],
+		Volumes: c.volumes[room], Successor: c.successors[room], Packages: c.packages[room], History: c.history[room],
 	}
 	for _, e := range c.executions[room] {
-		r.executions = append(r.executions, e.raw)
+		r.Executions = append(r.Executions, e.raw)
 	}
 	return r
 }
 
-func (r roomRow) empty() bool {
-	return r.container+r.session+r.reset+r.volumes+r.successor == "" && len(r.packages)+len(r.history)+
-		len(r.executions) == 0
+// add takes a row into the contents.
+func (c *contents) add(r Room) {
+	put(c.containers, r.ID, r.Container)
+	put(c.sessions, r.ID, r.Session)
+	put(c.resets, r.ID, r.Reset)
+	put(c.volumes, r.ID, r.Volumes)
+	put(c.successors, r.ID, r.Successor)
+	if len(r.Packages) > 0 {
+		c.packages[r.ID] = r.Packages
+	}
+	if len(r.History) > 0 {
+		c.history[r.ID] = r.History
+	}
+	c.setExecutions(r.ID, asExecutions(r.Executions))
 }
 
-// add takes a row into the contents.
-func (c *contents) add(r roomRow) {
-	put(c.containers, r.room, r.container)
-	put(c.sessions, r.room, r.session)
-	put(c.resets, r.room, r.reset)
-	put(c.volumes, r.room, r.volumes)
-	put(c.successors, r.room, r.successor)
-	if len(r.packages) > 0 {
-		c.packages[r.room] = r.packages
+// contentsOf returns what the journal knows of the rooms, or nil if that was never written there.
+func contentsOf(ctx context.Context, j *Journal) (*contents, error) {
+	rows, filled, err := j.Rooms(ctx)
+	if err != nil || !filled {
+		return nil, err
 	}
-	if len(r.history) > 0 {
-		c.history[r.room] = r.history
+	c := newContents()
+	for _, r := range rows {
+		c.add(r)
 	}
-	c.setExecutions(r.room, asExecutions(r.executions))
+	return c, nil
 }
 
 // rooms returns every room of which something is known.
@@ -73,73 +62,4 @@ func (c *contents) rooms() map[string]bool {
 		}
 	}
 	return all
-}
-
-// loadRooms reads the table room. It returns nil if it was never filled.
-func (j *Journal) loadRooms(ctx context.Context) (c *contents, err error) {
-	var filled int
-	if err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = ?", roomsKey).Scan(&filled); err != nil ||
-		filled == 0 {
-		return nil, j.failed("read rooms", err)
-	}
-	rows, err := queryAll(ctx, j.db, func(row scanner) (r roomRow, err error) {
-		var packages, history, executions string
-		err = row.Scan(&r.room, &r.container, &r.session, &r.reset, &r.volumes, &r.successor, &packages, &history,
-			&executions)
-		for text, into := range map[*string]any{&packages: &r.packages, &history: &r.history, &executions: &r.executions} {
-			if err != nil {
-				break
-			}
-			if err = json.Unmarshal([]byte(*text), into); err != nil {
-				err = fmt.Errorf("room %s: %w", r.room, errors.Join(damage.Err, err))
-			}
-		}
-		return r, err
-	}, "SELECT room, container, session, reset, volumes, successor, packages, history, executions FROM room ORDER BY room")
-	if err != nil {
-		return nil, j.failed("read rooms", err)
-	}
-	c = newContents()
-	for _, r := range rows {
-		c.add(r)
-	}
-	return c, nil
-}
-
-// saveRooms writes rows in one transaction; an empty one removes the room.
-func (j *Journal) saveRooms(ctx context.Context, rows []roomRow) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES (?, '1') ON CONFLICT DO NOTHING",
-			roomsKey); err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM room WHERE room = ?", r.room); err != nil {
-				return err
-			}
-			if r.empty() {
-				continue
-			}
-			packages, history, executions := string(disk.JSON(r.packages)), joinList(r.history), joinList(r.executions)
-			if _, err := tx.ExecContext(ctx, "INSERT INTO room VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				r.room, r.container, r.session, r.reset, r.volumes, r.successor, packages, history, executions); err != nil {
-				return fmt.Errorf("room %s: %w", r.room, err)
-			}
-		}
-		return nil
-	})
-	return j.failed("save rooms", err)
-}
-
-// joinList returns a JSON list of values as they are.
-func joinList(list []json.RawMessage) string {
-	var buf strings.Builder
-	for i, raw := range list {
-		buf.WriteString([]string{"[", ","}[min(i, 1)])
-		buf.Write(raw)
-	}
-	if len(list) == 0 {
-		buf.WriteString("[")
-	}
-	return buf.String() + "]"
 }

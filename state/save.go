@@ -33,7 +33,7 @@ func Open(ctx context.Context, dir string, log zerolog.Logger) (*Journal, *Store
 // for a new journal, which took the place of a lost one or of none, and adds to one that was restored from a snapshot.
 // A file that does not parse is moved aside, never overwritten: see Corrupt.
 func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, error) {
-	s := newStore(filepath.Dir(j.path), log)
+	s := newStore(j.Dir(), log)
 	s.journal = j
 	if err := s.clearLeftovers(); err != nil {
 		return nil, disk.Explain(err, s.path)
@@ -42,7 +42,7 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 	if err != nil {
 		return nil, err
 	}
-	known, err := j.loadRooms(ctx)
+	known, err := contentsOf(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 		s.now.changed = file.rooms()
 		if restored, err := j.Snapshots.Restored(ctx); err != nil {
 			return nil, err
-		} else if restored == nil && j.fresh {
-			if err := j.Snapshots.noteRestored(ctx, Restored{}); err != nil {
+		} else if restored == nil && j.Fresh() {
+			if err := j.Snapshots.NoteRestored(ctx, Restored{}); err != nil {
 				return nil, err
 			}
 		}
@@ -90,7 +90,7 @@ func ReadStore(dir string) (*Store, error) {
 	s := newStore(dir, zerolog.Nop())
 	j, err := ReadJournal(context.Background(), filepath.Join(dir, "journal.db"))
 	if err == nil {
-		known, err := j.loadRooms(context.Background())
+		known, err := contentsOf(context.Background(), j)
 		if err = errors.Join(err, j.Close()); err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func (s *live) flush(ctx context.Context, mine, seen uint64) error {
 		return s.lastErr
 	}
 	s.attempts++
-	var rows []roomRow
+	var rows []Room
 	for room := range s.now.changed {
 		rows = append(rows, s.now.row(room))
 	}
@@ -181,7 +181,7 @@ func (s *live) flush(ctx context.Context, mine, seen uint64) error {
 	s.mu.Unlock()
 
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout) // it is for others, too
-	err := s.journal.saveRooms(saving, rows)
+	err := s.journal.SaveRooms(saving, rows)
 	cancel()
 
 	s.mu.Lock()
@@ -190,7 +190,7 @@ func (s *live) flush(ctx context.Context, mine, seen uint64) error {
 	if err != nil {
 		s.shown = s.shown || shown
 		for _, r := range rows {
-			s.now.changed[r.room] = true
+			s.now.changed[r.ID] = true
 		}
 		return err
 	}
