@@ -39,7 +39,7 @@ var changes = map[string]change{
 		"\t_, _ = j.db.ExecContext(ctx, \"DROP TABLE event\")\n\tversion, err := j.version(ctx)\n"},
 	// It passes its trial, and fails at its real start after changing the state.
 	"early": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {",
-		"\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := " +
+		"\t_ = b.Store.Containers.Set(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := " +
 			"b.account.Login(ctx); err != nil {"},
 	// The same, but it hangs.
 	"stuck": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {",
