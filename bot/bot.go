@@ -202,7 +202,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.upgrades.Resume(ctx); err != nil {
 		return err
 	}
-	if err := b.outboxes.Inherit(ctx); err != nil {
+	if err := b.outboxes.NoteUnderWay(ctx); err != nil {
 		return err
 	}
 	if err := b.admission.Sync(ctx, 0); err != nil {

@@ -60,13 +60,13 @@ func TestPanicOfAMessage(t *testing.T) {
 
 // A message that the process before this one may have been sending waits until the homeserver must have it, and then for a
 // sync. Later messages do not wait.
-func TestInheritedMessage(t *testing.T) {
+func TestMessageOnItsWay(t *testing.T) {
 	var log strings.Builder
 	r := newOutbox(t, &log)
 	if err := r.Journal.Messages.Queue(t.Context(), r.Message(state.KindFinal, "0-f0", "done")); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Inherit(t.Context()); err != nil {
+	if err := r.NoteUnderWay(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	sent := make(chan struct{})
@@ -88,7 +88,7 @@ func TestInheritedMessage(t *testing.T) {
 			}
 			soon, cancel := context.WithTimeout(t.Context(), orphanTime/4)
 			defer cancel()
-			if row, err := r.Journal.Messages.Next(t.Context(), r.ID); err != nil || (&Room{Shared: r.Shared}).awaitInherited(soon, row) {
+			if row, err := r.Journal.Messages.Next(t.Context(), r.ID); err != nil || (&Room{Shared: r.Shared}).awaitEcho(soon, row) {
 				t.Errorf("a new message waits, or %v", err)
 			}
 			return

@@ -27,7 +27,7 @@ type Shared struct {
 	Group   *queue.Group
 	Log     zerolog.Logger
 
-	inherited atomic.Int64 // messages up to this Seq are from the process before this one
+	underWay atomic.Int64 // messages up to this Seq are from the process before this one
 }
 
 // Questions hears what becomes of the messages that ask a task's questions. It is an interface because tasks queue
@@ -77,7 +77,7 @@ func (r *Room) drain() {
 			return
 		}
 		if err == nil {
-			if r.awaitInherited(ctx, row) {
+			if r.awaitEcho(ctx, row) {
 				continue
 			}
 			coming := r.Synced.Coming()

@@ -13,18 +13,18 @@ import (
 // of sending it.
 const orphanTime = 2 * time.Second
 
-// Inherit notes which messages the process before this one may have been sending when it ended. Call it before the
+// NoteUnderWay notes which messages the process before this one may have been sending when it ended. Call it before the
 // first message can be sent.
-func (s *Shared) Inherit(ctx context.Context) error {
+func (s *Shared) NoteUnderWay(ctx context.Context) error {
 	last, err := s.Journal.Messages.LastSeq(ctx)
-	s.inherited.Store(last)
+	s.underWay.Store(last)
 	return err
 }
 
-// awaitInherited waits for the echo of a message that may have been on its way when the process before this one ended.
+// awaitEcho waits for the echo of a message that may have been on its way when the process before this one ended.
 // That can only be the first message of a room. It reports whether it has waited.
-func (r *Room) awaitInherited(ctx context.Context, row state.Message) bool {
-	if r.awaited || row.Seq > r.inherited.Load() {
+func (r *Room) awaitEcho(ctx context.Context, row state.Message) bool {
+	if r.awaited || row.Seq > r.underWay.Load() {
 		return false
 	}
 	r.awaited = true
