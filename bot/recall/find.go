@@ -30,7 +30,7 @@ type Known struct {
 	Commands, Preferences, Answers, Retrieved []string
 
 	ids   []string
-	given func(id string) bool // whether the session has it
+	given map[string]bool // what the session has
 }
 
 // Find returns what a room knows about what a person says: a task, with what it quotes. What the session was given
@@ -43,14 +43,16 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 	stopping := ctx
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	k.given = func(id string) bool { return m.room(room).has(session, id) }
 	if !m.knows(room) { // its first task
 		m.addOthers(ctx, &k, room, text, memory.Vector{}, others)
 		return k
 	}
 	defer m.embedSoon(room)
 	vector := m.Vector(ctx, askTime, room, text)
-	err := m.with(ctx, room, func(x *memory.Index) error {
+	err := m.with(ctx, room, func(x *memory.Index) (err error) {
+		if k.given, err = x.Given(ctx, session); err != nil {
+			return err
+		}
 		notes, err := m.journal.Memory.Notes(ctx, room, state.Semantic, state.Procedural, state.Reflective)
 		if err == nil {
 			err = k.find(ctx, x, notes, by, text, vector)
@@ -66,10 +68,14 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 }
 
 // Gave records that a session was given what Find returned.
-func (m *Memory) Gave(room, session string, k Known) {
-	if m != nil && len(k.ids) > 0 {
-		m.room(room).give(session, k.ids...)
+func (m *Memory) Gave(ctx context.Context, room, session string, k Known) {
+	if m == nil || len(k.ids) == 0 {
+		return
 	}
+	err := m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error {
+		return x.Give(ctx, session, k.ids...)
+	})
+	m.warn(ctx, room, "cannot note what a session was given", err)
 }
 
 // find finds what fits. Notes of one person count for that person only.
@@ -79,7 +85,7 @@ func (k *Known) find(ctx context.Context, x *memory.Index, notes []state.Note, b
 	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
 		for _, hit := range hits {
 			twice := func(text string) bool { return strings.Contains(hit.Text, text) }
-			if len(out) == most || k.given(hit.ID) || k.given(hit.Path) || slices.ContainsFunc(seen, twice) ||
+			if len(out) == most || k.given[hit.ID] || k.given[hit.Path] || slices.ContainsFunc(seen, twice) ||
 				Instructs(hit.Text) {
 				continue
 			}

@@ -63,7 +63,7 @@ func TestFind(t *testing.T) {
 	}
 
 	// A session gets nothing twice, and nothing that happened in it.
-	m.Gave("!r", "s9", k)
+	m.Gave(t.Context(), "!r", "s9", k)
 	if again := m.Find(t.Context(), "!r", "alice", "s9", "Back up the database"); len(again.ids) > 0 {
 		t.Errorf("given twice: %v", again)
 	}
@@ -119,7 +119,7 @@ func TestFindInOtherRooms(t *testing.T) {
 		!strings.Contains(all, "A: production") || strings.Contains(all, "conversation") {
 		t.Errorf("found %q", k.Retrieved)
 	}
-	m.Gave("!den", "s9", k)
+	m.Gave(t.Context(), "!den", "s9", k)
 	if again := m.Find(t.Context(), "!den", "alice", "s9", "Back up the database, or the walrus", "!r"); len(again.Retrieved) > 0 {
 		t.Errorf("given twice: %q", again.Retrieved)
 	}

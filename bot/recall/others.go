@@ -48,7 +48,7 @@ func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, vec
 	for _, hit := range all {
 		id := hit.room + " " + hit.ID
 		twice := func(text string) bool { return strings.Contains(hit.Text, text) }
-		if len(seen) == mostOthers || k.given(id) || Instructs(hit.Text) || slices.ContainsFunc(seen, twice) {
+		if len(seen) == mostOthers || k.given[id] || Instructs(hit.Text) || slices.ContainsFunc(seen, twice) {
 			continue
 		}
 		seen = append(seen, hit.Text)

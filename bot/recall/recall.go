@@ -38,10 +38,9 @@ type Memory struct {
 // room is what this process knows of a room.
 type room struct {
 	mu      sync.Mutex
-	checked bool            // the index has what the record has
-	speech  Speech          // of the task that runs
-	given   map[string]bool // the results that sessions of the agent have: session and ID
-	syncing sync.Mutex      // held by Sync
+	checked bool       // the index has what the record has
+	speech  Speech     // of the task that runs
+	syncing sync.Mutex // held by Sync
 }
 
 // New returns the memory in a state directory. The secrets never get into it.
@@ -91,28 +90,6 @@ func (r *room) set(checked bool) {
 	r.checked = checked
 }
 
-// maxGiven bounds what is known of the results that sessions have.
-const maxGiven = 2000
-
-// give records that a session of the agent has results. A restart forgets that: then it is given them once more.
-func (r *room) give(session string, ids ...string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.given == nil || len(r.given) > maxGiven {
-		r.given = map[string]bool{}
-	}
-	for _, id := range ids {
-		r.given[session+" "+id] = true
-	}
-}
-
-// has reports whether a session has a result.
-func (r *room) has(session, id string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.given[session+" "+id]
-}
-
 // use uses the memory of a room for a limited time, if it has one.
 func (m *Memory) use(ctx context.Context, id string, most time.Duration,
 	do func(context.Context, *memory.Index) error) error {
@@ -149,15 +126,18 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	if err != nil {
 		return err
 	}
-	r := m.room(t.Room)
-	for _, doc := range append(l.docs, documents(l.notes)...) { // the session was there
-		r.give(t.Session, doc.Path)
-	}
 	err = m.with(ctx, t.Room, func(x *memory.Index) error {
-		return m.put(ctx, x, append(slices.Clone(l.docs), documents(added)...)...)
+		if err := m.put(ctx, x, append(slices.Clone(l.docs), documents(added)...)...); err != nil {
+			return err
+		}
+		var known []string // to the session, which was there
+		for _, doc := range append(l.docs, documents(l.notes)...) {
+			known = append(known, doc.Path)
+		}
+		return x.Give(ctx, t.Session, known...)
 	})
 	if err != nil {
-		r.set(false)
+		m.room(t.Room).set(false)
 	}
 	return err
 }

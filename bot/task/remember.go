@@ -76,13 +76,13 @@ func (a *attempt) query() string {
 	return text
 }
 
-// noteKnown records that the session has what recall found.
+// noteKnown records that the session has what recall found. It does not delay the run.
 func (a *attempt) noteKnown() {
 	if a.task.rec.Compact {
 		return // its prompt has none of it
 	}
-	env := a.task.env
-	env.Recall.Gave(env.ID, a.task.rec.Session, a.known)
+	env, session, known := a.task.env, a.task.rec.Session, a.known
+	env.Group.Start(func() { env.Recall.Gave(context.Background(), env.ID, session, known) })
 }
 
 // learn stores what the task taught in the room's memory. A failure is logged: the task

@@ -85,3 +85,34 @@ func scanEntry(rows *sql.Rows, more ...any) (e Entry, err error) {
 	e.Time = timeOf(at)
 	return e, err
 }
+
+// maxGiven bounds what is known of the results that the sessions of a room were given: the oldest are dropped.
+const maxGiven = 2000
+
+// Give records that a session of the agent has been given results, by their IDs. That survives a Rebuild.
+func (x *Index) Give(ctx context.Context, session string, ids ...string) error {
+	if len(ids) == 0 || session == "" {
+		return nil
+	}
+	return x.write(ctx, "note what was given", func(w *writer) error {
+		for _, id := range ids {
+			if _, err := w.exec("INSERT INTO given (room, session, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+				w.room, session, id); err != nil {
+				return err
+			}
+		}
+		_, err := w.exec(`DELETE FROM given WHERE room = ?1 AND id <=
+			(SELECT id FROM given WHERE room = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, w.room, maxGiven)
+		return err
+	})
+}
+
+// Given returns the IDs of the results that a session was given.
+func (x *Index) Given(ctx context.Context, session string) (map[string]bool, error) {
+	ids, err := texts(ctx, x.db, "SELECT key FROM given WHERE room = ? AND session = ?", x.room, session)
+	all := map[string]bool{}
+	for _, id := range ids {
+		all[id] = true
+	}
+	return all, x.failed("read what was given", err)
+}

@@ -107,7 +107,8 @@ func Remove(dir, room string) error {
 	}
 	err = x.Empty(ctx)
 	for _, statement := range []string{
-		"DELETE FROM vector WHERE room = ?", "DELETE FROM sketch WHERE room = ?", "DELETE FROM room WHERE id = ?",
+		"DELETE FROM vector WHERE room = ?", "DELETE FROM sketch WHERE room = ?", "DELETE FROM given WHERE room = ?",
+		"DELETE FROM room WHERE id = ?",
 	} {
 		if err == nil {
 			_, err = x.db.ExecContext(ctx, statement, x.room)

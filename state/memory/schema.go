@@ -2,7 +2,7 @@ package memory
 
 // schemaVersion is the version of the tables and of the words in them, in user_version. A file of another version is
 // deleted, and filled again.
-const schemaVersion = 4
+const schemaVersion = 5
 
 const schema = `
 CREATE TABLE room (
@@ -72,6 +72,15 @@ CREATE TABLE vector (
 	value BLOB NOT NULL,
 	PRIMARY KEY (room, hash)
 ) WITHOUT ROWID;
+
+-- The results that a session of the agent has been given.
+CREATE TABLE given (
+	id      INTEGER PRIMARY KEY,
+	room    INTEGER NOT NULL,
+	session TEXT NOT NULL,
+	key     TEXT NOT NULL,
+	UNIQUE (room, session, key)
+);
 
 -- All of a room: 16 bytes of hash and 32 of signs for each vector.
 CREATE TABLE sketch (
