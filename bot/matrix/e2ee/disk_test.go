@@ -20,7 +20,7 @@ func TestKeysSurviveTheDisk(t *testing.T) {
 			if _, err := bot.m.db.Exec(t.Context(), full); err != nil {
 				t.Fatal(err)
 			}
-			resp := bot.fetch()
+			resp := bot.fetchKeys()
 			if err := bot.m.ProcessSync(t.Context(), resp.Sync, false); err == nil {
 				t.Fatal("no error although keys were not stored")
 			}
@@ -66,7 +66,7 @@ func TestBatchComesAgain(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
 	msg := alice.say(room, "once")
-	resp := bot.fetch()
+	resp := bot.fetchKeys()
 	if err := bot.m.ProcessSync(t.Context(), resp.Sync, false); err != nil {
 		t.Fatal(err)
 	}

@@ -184,6 +184,16 @@ func (p *peer) fetch() *syncResponse {
 	return &resp
 }
 
+// fetchKeys is fetch, once there are to-device events: the homeserver may have them later than the message.
+func (p *peer) fetchKeys() *syncResponse {
+	p.t.Helper()
+	for {
+		if resp := p.fetch(); len(resp.ToDevice.Events) > 0 {
+			return resp
+		}
+	}
+}
+
 // take processes a sync as the bot does.
 func (p *peer) take(resp *syncResponse) {
 	p.t.Helper()
