@@ -37,7 +37,8 @@ func (j *Journal) Dir() string { return filepath.Dir(j.path) }
 // Rooms reads the table room. filled is false if that was never written.
 func (j *Journal) Rooms(ctx context.Context) (rows []Room, filled bool, err error) {
 	var n int
-	if err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = ?", roomsKey).Scan(&n); err != nil || n == 0 {
+	err = j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = ?", roomsKey).Scan(&n)
+	if err != nil || n == 0 {
 		return nil, false, j.failed("read rooms", err)
 	}
 	rows, err = queryAll(ctx, j.db, scanRoom,
