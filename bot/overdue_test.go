@@ -1,10 +1,10 @@
 package bot
 
 import (
-	"matrix-tui/bot/pending"
 	"testing"
 	"time"
 
+	"matrix-tui/bot/pending"
 	"matrix-tui/state"
 )
 

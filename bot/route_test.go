@@ -2,10 +2,10 @@ package bot
 
 import (
 	"fmt"
-	"matrix-tui/bot/pending"
 	"testing"
 	"time"
 
+	"matrix-tui/bot/pending"
 	"matrix-tui/state"
 )
 

@@ -2,11 +2,11 @@ package bot
 
 import (
 	"fmt"
-	"matrix-tui/bot/pending"
 	"testing"
 	"time"
 
 	"matrix-tui/bot/outbox"
+	"matrix-tui/bot/pending"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"

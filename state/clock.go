@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"matrix-tui/state/disk"
 	"time"
+
+	"matrix-tui/state/disk"
 )
 
 // Clock is a time that the bot has believed, and how long the host had been running then.

@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"matrix-tui/state/transcripts"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/transcripts"
 )
 
 func TestStoreOnFullDisk(t *testing.T) {

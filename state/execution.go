@@ -6,8 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"matrix-tui/state/disk"
 	"slices"
+
+	"matrix-tui/state/disk"
 )
 
 // Limits for the finished executions of a room. The newest one is kept as it is, and the next ones up to

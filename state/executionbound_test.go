@@ -3,11 +3,12 @@ package state
 import (
 	"encoding/json"
 	"fmt"
-	"matrix-tui/state/disk"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/state/disk"
 )
 
 func TestFinishedExecutionsAreBounded(t *testing.T) {

@@ -6,8 +6,9 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"matrix-tui/state/scrub"
 	"time"
+
+	"matrix-tui/state/scrub"
 )
 
 // maxForgotten bounds the hashes of a room: the oldest go first.

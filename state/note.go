@@ -6,9 +6,10 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"matrix-tui/state/scrub"
 	"slices"
 	"time"
+
+	"matrix-tui/state/scrub"
 )
 
 // NoteKind says what a note is about. The words are on disk.

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"encoding/json"
+
 	"matrix-tui/state/scrub"
 )
 

@@ -6,9 +6,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
+
 	"matrix-tui/state/disk"
 	"matrix-tui/state/scrub"
-	"slices"
 )
 
 // Removal takes texts out of all parts of the journal.

@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"matrix-tui/state/disk"
 	"slices"
+
+	"matrix-tui/state/disk"
 )
 
 // fileHistory bounds the turns of a room in state.json, in bytes: the newest ones, at least one.

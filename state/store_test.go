@@ -3,13 +3,14 @@ package state
 import (
 	"context"
 	"fmt"
-	"matrix-tui/state/disk"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/state/disk"
 )
 
 var ctx = context.Background()

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+
 	"matrix-tui/state/disk"
 )
 

@@ -31,7 +31,7 @@ var txnKinds = []struct {
 	{regexp.MustCompile(`^u$`), KindUnreadable},
 	{regexp.MustCompile(`^(?:u[0-9]+|updated)$`), KindUpdate},
 	{regexp.MustCompile(`^g$`), KindGreeting},
-	{regexp.MustCompile(`^sealed$`), KindMissingKey},
+	{regexp.MustCompile(`^keyless$`), KindMissingKey},
 	{regexp.MustCompile(`^(?:code|paired)$`), KindPairing},
 	{regexp.MustCompile(`^lost$`), KindLost},
 }

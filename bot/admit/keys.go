@@ -159,7 +159,7 @@ func (k *Keys) checkOne(ctx context.Context, row state.Event, now time.Time, try
 // tell says, once per key, that a message cannot be decrypted yet.
 func (k *Keys) tell(ctx context.Context, row state.Event) error {
 	key := keyOf(row.Event)
-	txn := state.Hash(key.Room+"\x00"+key.Session) + "-sealed"
+	txn := state.Hash(key.Room+"\x00"+key.Session) + "-keyless"
 	if _, err := k.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )

@@ -2,10 +2,10 @@ package stop
 
 import (
 	"context"
-	"matrix-tui/bot/container"
 	"strings"
 	"time"
 
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"

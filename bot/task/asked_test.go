@@ -1,12 +1,12 @@
 package task
 
 import (
-	"matrix-tui/bot/container"
 	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 	"matrix-tui/state/execution"

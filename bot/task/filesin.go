@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"matrix-tui/bot/progress"
 	"path"
 	"slices"
 	"strings"
 
 	"matrix-tui/bot/media"
+	"matrix-tui/bot/progress"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"

@@ -2,7 +2,6 @@ package task
 
 import (
 	"io/fs"
-	"matrix-tui/bot/container"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/event"

@@ -2,12 +2,12 @@ package task
 
 import (
 	"context"
-	"matrix-tui/bot/progress"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/progress"
 	"matrix-tui/state"
 )
 

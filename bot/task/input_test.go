@@ -1,7 +1,6 @@
 package task
 
 import (
-	"matrix-tui/bot/container"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/container"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/execution"

@@ -5,12 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"matrix-tui/bot/progress"
 	"strings"
 	"time"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/progress"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/execution"

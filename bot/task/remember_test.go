@@ -2,13 +2,13 @@ package task
 
 import (
 	"fmt"
-	"matrix-tui/bot/container"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/event"

@@ -2,13 +2,13 @@ package task
 
 import (
 	"context"
-	"matrix-tui/bot/container"
 	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/container"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 )

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"matrix-tui/bot/progress"
 	"time"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/container"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/progress"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+
 	"matrix-tui/state/transcripts"
 )
 

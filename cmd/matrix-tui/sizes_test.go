@@ -23,7 +23,7 @@ const (
 
 // larger are exceptions, to be split next.
 var larger = map[string]bool{
-	"bot.Bot": true, "bot/recall.Memory": true, "bot/recall/record.go": true, "bot/task": true, "bot/upgrade.Room": true,
+	"bot.Bot": true, "bot/recall.Memory": true, "bot/task": true, "bot/upgrade.Room": true,
 	"state": true,
 }
 

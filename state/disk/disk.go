@@ -8,10 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"matrix-tui/state/clean"
-	"matrix-tui/state/damage"
-	"matrix-tui/state/sentence"
-	"matrix-tui/state/sqlitefile"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +15,11 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"matrix-tui/state/clean"
+	"matrix-tui/state/damage"
+	"matrix-tui/state/sentence"
+	"matrix-tui/state/sqlitefile"
 )
 
 // clip cuts text to at most limit bytes, between characters, and says how much is missing. Bytes that are not UTF-8

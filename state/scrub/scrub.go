@@ -4,10 +4,11 @@ package scrub
 import (
 	"bytes"
 	"encoding/json"
-	"matrix-tui/state/disk"
 	"slices"
 	"strings"
 	"unicode"
+
+	"matrix-tui/state/disk"
 )
 
 // Deleted is kept in place of what a redacted message said.

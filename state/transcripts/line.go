@@ -3,8 +3,9 @@ package transcripts
 import (
 	"bytes"
 	"encoding/json"
-	"matrix-tui/state/disk"
 	"time"
+
+	"matrix-tui/state/disk"
 )
 
 const (

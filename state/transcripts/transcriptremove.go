@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"matrix-tui/bot/crash"
-	"matrix-tui/state/disk"
-	"matrix-tui/state/scrub"
 	"os"
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
+
+	"matrix-tui/bot/crash"
+	"matrix-tui/state/disk"
+	"matrix-tui/state/scrub"
 )
 
 // Remove removes a room's transcript. A missing one is no error.
