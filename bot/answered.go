@@ -8,9 +8,9 @@ import (
 )
 
 // noteAnswered records a message of this account that is not in the journal, if it
-// finished an event: a result, or a reply by tell. That happens only after the state
+// finished an event: a result, or a reply by [outbox.Room.Tell]. That happens only after the state
 // directory was restored from a backup. Events since the backup arrive again, and those
-// that were handled must not be handled twice: see [state.Journal.Answered].
+// that were handled must not be handled twice: see [state.Messages.Answered].
 func (b *Bot) noteAnswered(ctx context.Context, e event.Event) error {
 	key, kind, _ := state.KindOfTxn(e.Transaction)
 	if e.Relation().RelType == "m.replace" { // an edit of a notice

@@ -1,7 +1,6 @@
-// Package bot manages rooms and people. It decides which event is a task, an
-// answer or a command and who may send one, and it owns each room's queues,
-// membership, room upgrades, alerts and updates. Events arrive and messages leave
-// through bot/matrix; bot/task runs a task in the room's container.
+// Package bot starts, connects and stops the packages that do its work, and runs each room's workers. bot/admit stores
+// what arrives, bot/decide and bot/command act on it, bot/task runs a task in the room's container, and bot/outbox
+// sends what is to be said.
 //
 // Everything that must survive a crash is stored in [state.Journal] before anyone
 // acts on it: incoming events, outgoing messages and each step of a task are rows,
@@ -41,7 +40,6 @@ import (
 	"matrix-tui/bot/upgrade"
 	"matrix-tui/sandbox"
 	"matrix-tui/state/damage"
-	"matrix-tui/state/sentence"
 )
 
 // Bot is one account and its rooms.
@@ -121,7 +119,6 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	})
 	b.commands = &command.Deps{
 		Bot: commandBot{b}, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates,
-		Allow: cfg.Allow,
 	}
 	b.judge = &admit.Judge{Journal: parts.Journal, Roster: b.roster, Profile: &b.profile, Waits: b.waits, Group: &b.work,
 		Joins: cfg.Debounce > 0}
@@ -272,9 +269,3 @@ func (b *Bot) now() time.Time { return b.clock.Now(b.account.Now()) }
 
 // in returns when a time limit that begins now is over, by the bot's time.
 func (b *Bot) in(d time.Duration) time.Time { return b.clock.In(b.account.Now().Round(0), d) }
-
-// sentence returns what a room is told about an error: the error's own sentence
-// if it has one, else "internal error" with an ID that is also in the log.
-func (b *Bot) sentence(err error) string {
-	return sentence.Log(b.log, err)
-}

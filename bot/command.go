@@ -20,7 +20,7 @@ type commandBot struct{ *Bot }
 
 // Greet is part of [command.Bot].
 func (b commandBot) Greet(ctx context.Context, m state.Message) error {
-	return b.room(m.Room).queue(ctx, m)
+	return b.room(m.Room).outbox.Queue(ctx, m)
 }
 
 // describe publishes the commands in the room's state.

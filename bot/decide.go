@@ -52,7 +52,7 @@ func (r *room) decide(ctx context.Context, row state.Event) error {
 		case r.bot.judge.MayConcern(r.id, row.Event):
 			row.Addressee = event.Perhaps
 		default:
-			return r.finish(ctx, row)
+			return r.turn.Finish(ctx, row)
 		}
 	}
 	if done, err := r.decider.Object(ctx, row); done || err != nil {
@@ -93,14 +93,16 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 		return r.doRedaction(ctx, row)
 	case event.KindEntered:
 		r.bot.keys.TellUnverified(row)
-		if r.members.Stranger() == "" {
-			r.bot.work.Start(func() { r.describe(r.bot.ctx) })
+		known := r.members.Stranger() == ""
+		if err := r.members.Do(ctx, row); err != nil || !known {
+			return err
 		}
-		return r.members.Do(ctx, row)
+		r.bot.work.Start(func() { r.describe(r.bot.ctx) })
+		return nil
 	case event.KindStranger, event.KindInVain, event.KindJoined, event.KindInvite, event.KindLeft, event.KindGone:
 		return r.members.Do(ctx, row)
 	}
-	return r.finish(ctx, row)
+	return r.turn.Finish(ctx, row)
 }
 
 // doRedaction withdraws what a message has asked for, and removes what it said wherever that is kept.
@@ -112,7 +114,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 		return err
 	}
 	if !words {
-		return r.finish(ctx, row)
+		return r.turn.Finish(ctx, row)
 	}
 	// Tasks that had ended have not moved. The successor goes first: the last one removes the message itself.
 	for _, id := range slices.Compact([]string{r.bot.Store.SuccessorOf(r.id), r.id}) {
@@ -120,5 +122,5 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 			return err
 		}
 	}
-	return r.finish(ctx, row)
+	return r.turn.Finish(ctx, row)
 }

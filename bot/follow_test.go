@@ -106,6 +106,13 @@ func (h *house) in(room string) bool {
 // replaced commits a tombstone of the room as a sync does, and decides it.
 func (d *deciding) replaced(id, successor string) {
 	d.t.Helper()
+	d.store(id, successor)
+	d.decides()
+}
+
+// store stores a tombstone.
+func (d *deciding) store(id, successor string) {
+	d.t.Helper()
 	d.at = d.at.Add(time.Minute)
 	row := state.Event{Status: state.Pending, Event: decoded(d.t, fmt.Sprintf(
 		`{"event_id":%q,"type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":%q}}`, id, d.at.UnixMilli(), successor))}
@@ -116,7 +123,6 @@ func (d *deciding) replaced(id, successor string) {
 	if _, err := d.bot.Journal.Events.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)
 	}
-	d.decides()
 }
 
 // works lets the tasks worker of a room do what is up next, if that is no task, and reports whether a task is.

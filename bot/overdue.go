@@ -61,7 +61,7 @@ func (r *room) overdue(ctx context.Context) {
 }
 
 // askAgain repeats the questions from the predecessor of an upgraded room, if the bot was
-// stopped before it could. Until it is in this room there is nobody to ask; doGreeting
+// stopped before it could. Until it is in this room there is nobody to ask; the greeting
 // follows.
 func (r *room) askAgain(ctx context.Context) error {
 	joined, err := r.bot.roster.IsIn(ctx, r.id)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/media"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -89,7 +90,7 @@ func (r taskRoom) newest(ctx context.Context, row state.Event, said workspace.Me
 // fetch requests an event that is not in the journal from the homeserver. It returns
 // an empty row if that fails.
 func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, error) {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
 	got, err := r.bot.account.Messages.Get(call, room, id)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
 // reconcile compares the containers in the state with those that podman lists and
@@ -28,7 +29,7 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 			return nil, ctx.Err()
 		}
 		// The room's next task reports the error. Nothing is dropped without a list.
-		b.log.Error().Err(err).Msg(b.sentence(err))
+		b.log.Error().Err(err).Msg(sentence.Log(b.log, err))
 		return nil, nil
 	}
 	there := make(map[string]sandbox.Info, len(infos))

@@ -40,18 +40,18 @@ func (r *room) attempt(ctx context.Context, eventID string, do func() error, giv
 // giveUpEvent tells the room that an event was not handled, and ends it.
 func (r *room) giveUpEvent(ctx context.Context, row state.Event) func(string) error {
 	return func(said string) error {
-		m := r.answer(row, state.KindReply, state.KeyOf(row.Room, row.ID)+"-p",
+		m := r.outbox.Answer(row, state.KindReply, state.KeyOf(row.Room, row.ID)+"-p",
 			"⚠️ "+said+" I could not handle this message.")
-		return r.reply(ctx, []state.Message{m}, row.ID)
+		return r.outbox.Reply(ctx, []state.Message{m}, row.ID)
 	}
 }
 
 // giveUpTask tells the room that a task has failed, and ends it.
 func (r *room) giveUpTask(ctx context.Context, rec state.Task, t *task.Work) func(string) error {
 	return func(said string) error {
-		m := r.out(state.KindLost, rec.Key+"-p",
+		m := r.outbox.Message(state.KindLost, rec.Key+"-p",
 			"⚠️ "+said+" I stopped working on this task. The work so far is in /workspace.")
-		if err := r.queue(ctx, task.OriginOf(rec).Reply(m, rec.Event, "")); err != nil {
+		if err := r.outbox.Queue(ctx, task.OriginOf(rec).Reply(m, rec.Event, "")); err != nil {
 			return err
 		}
 		if err := t.GiveUp(ctx, said); err != nil {

@@ -28,7 +28,7 @@ func (d *deciding) waits(held string) (asking state.Task, txn string) {
 // queues stores an unsent message about the question of a task.
 func (d *deciding) queues(asking state.Task, kind state.Kind, txn string) {
 	d.t.Helper()
-	row := d.out(kind, txn, "Which colour?")
+	row := d.outbox.Message(kind, txn, "Which colour?")
 	row.Task = asking.Key
 	if err := d.bot.Journal.Messages.Queue(d.t.Context(), row); err != nil {
 		d.t.Fatal(err)
@@ -61,9 +61,9 @@ func TestQuestionRefused(t *testing.T) {
 	if err := d.bot.Journal.Tasks.Wait(t.Context(), asking, nil); err != nil {
 		t.Fatal(err)
 	}
-	refused, sentence := d.out(state.KindQuestion, txn, "Which colour?"), d.out(state.KindQuestion, txn+task.Instead, "I have a question")
+	refused, sentence := d.outbox.Message(state.KindQuestion, txn, "Which colour?"), d.outbox.Message(state.KindQuestion, txn+task.Instead, "I have a question")
 	refused.Status, sentence.Status, sentence.Event = state.Refused, state.Sent, "$instead"
-	if err := d.queue(t.Context(), refused, sentence); err != nil {
+	if err := d.outbox.Queue(t.Context(), refused, sentence); err != nil {
 		t.Fatal(err)
 	}
 	if ended, err := d.env.Look(t.Context(), asking.Key); ended || err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"matrix-tui/bot/container"
 	"matrix-tui/bot/decide"
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/membership"
 	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/presence"
@@ -20,13 +19,11 @@ import (
 	"matrix-tui/bot/upgrade"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
-// callTimeout is for one request to the homeserver.
-const callTimeout = matrix.CallTimeout
-
-// room is the work of one room. It has three workers: control decides its events in order and handles at once what is
-// not a task, that of turn runs its tasks, and outbox sends its messages.
+// room is the work of one room. It has three workers: control handles its events in order, turn's runs its tasks, and
+// outbox sends its messages.
 type room struct {
 	bot     *Bot
 	id      string
@@ -51,7 +48,7 @@ func newRoom(b *Bot, id string) *room {
 		Decisions: &r.turn.Mutex}
 	r.turn.Env = r.env
 	r.outbox = b.outboxes.Room(id, &r.turn)
-	r.upgrade = b.upgrades.Room(id, &r.turn, r.outbox, &r.control)
+	r.upgrade = &upgrade.Room{Shared: b.upgrades, ID: id, Turn: &r.turn, Out: r.outbox, Control: &r.control}
 	r.decider = &decide.Room{Orders: stop.Orders{Turn: &r.turn, Out: r.outbox}, Proof: b.proof, Judge: b.judge}
 	r.members = membership.Room{Shared: &b.membership, Turn: &r.turn, Out: r.outbox, Upgrade: r.upgrade}
 	r.turn.Worker = queue.Worker{Group: &b.work, Work: func() { r.drain(r.nextTask) }}
@@ -59,10 +56,11 @@ func newRoom(b *Bot, id string) *room {
 		r.drain(r.undecided())
 		_ = b.work.Guard(id, "checking deadlines", func() error { r.overdue(b.ctx); return nil })
 	}}
+	b.upgrades.Add(r.upgrade) // from now on, other rooms wake it
 	return r
 }
 
-// wake makes both workers check the journal.
+// wake makes control and turn check the journal.
 func (r *room) wake() {
 	r.control.Wake()
 	r.turn.Wake()
@@ -94,7 +92,9 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 		}
 		pause := again.Next()
 		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("room queue stalled, retrying")
-		r.alarm(ctx, err)
+		if !errors.As(err, new(*membership.AbsentError)) {
+			r.alarm(ctx, err)
+		}
 		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
@@ -132,7 +132,10 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	switch {
 	case tombstone != nil:
 		return func() error {
-			return r.upgrade.Follow(ctx, *tombstone, r.bot.room(tombstone.Body.Successor).upgrade)
+			if entered, err := r.upgrade.Enter(ctx, *tombstone); err != nil || !entered {
+				return err
+			}
+			return r.upgrade.Move(ctx, *tombstone, r.bot.room(tombstone.Body.Successor).upgrade)
 		}, nil
 	case none, blocked:
 		return nil, nil
@@ -154,13 +157,6 @@ func (r *room) allowed(rec state.Task) bool {
 	return rec.Source == state.FromHTTP || r.bot.roster.Hears(r.id, rec.Requester)
 }
 
-func (r *room) finish(ctx context.Context, row state.Event) error {
-	if err := r.bot.Journal.Events.Finish(ctx, r.id, row.ID); err != nil {
-		return fmt.Errorf("finish row: %w", err)
-	}
-	return nil
-}
-
 // alarm tells the room about an internal error that stalls its queue, at most every
 // ten minutes. It bypasses the journal, which may be the cause.
 func (r *room) alarm(ctx context.Context, err error) {
@@ -175,8 +171,8 @@ func (r *room) alarm(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	text := r.bot.sentence(err) + " I will keep trying; nothing is lost."
-	if _, err := r.bot.account.Messages.Send(ctx, r.notice("", "", text)); err != nil {
+	text := sentence.Log(r.bot.log, err) + " I will keep trying; nothing is lost."
+	if _, err := r.bot.account.Messages.Send(ctx, r.outbox.Notice("", "", text)); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about the error")
 	}
 }

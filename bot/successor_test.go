@@ -1,7 +1,9 @@
 package bot
 
 import (
+	"database/sql"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -40,6 +42,38 @@ func TestTombstoneTakenBack(t *testing.T) {
 	}
 	if d.works(d.room) || d.bot.Store.SuccessorOf(d.id) != d.id {
 		t.Error("the room moves")
+	}
+}
+
+// A tombstone without a successor ends the claim of the one before it, also if the disk is full in between.
+func TestTombstoneTakenBackInSteps(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.upgrading(d.id).closed = 99
+	d.replaced("$1", theHouse)
+	d.works(d.room)
+	db, err := sql.Open("sqlite", filepath.Join(d.bot.StateDir, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.Exec(`CREATE TRIGGER full BEFORE UPDATE ON event WHEN NEW.event = '$2' AND NEW.status = 4
+		BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.store("$2", "")
+	for next := d.undecided(); err == nil; {
+		do, err2 := next(t.Context())
+		if err2 != nil || do == nil {
+			t.Fatalf("the tombstone could be finished: %v", err2)
+		}
+		err = do()
+	}
+	if _, err := db.Exec("DROP TRIGGER full"); err != nil {
+		t.Fatal(err)
+	}
+	if d.decides(); d.pending() != "" || d.bot.upgrades.Moves(d.id) {
+		t.Errorf("%q are pending, the room moves: %v", d.pending(), d.bot.upgrades.Moves(d.id))
 	}
 }
 

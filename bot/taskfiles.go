@@ -91,7 +91,7 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}
-	m := task.OriginOf(rec).Reply(r.out(state.KindFile, txn, item.Name), rec.Event, "").Following()
+	m := task.OriginOf(rec).Reply(r.outbox.Message(state.KindFile, txn, item.Name), rec.Event, "").Following()
 	m.Task, m.File = key, &file
-	return r.queue(ctx, m)
+	return r.outbox.Queue(ctx, m)
 }

@@ -26,7 +26,7 @@ type taskRoom struct{ *room }
 
 // Queue is part of [task.Room].
 func (r taskRoom) Queue(ctx context.Context, out ...task.Message) error {
-	return r.queue(ctx, r.Render(ctx, out...)...)
+	return r.outbox.Queue(ctx, r.Render(ctx, out...)...)
 }
 
 // Types is part of [task.Room].

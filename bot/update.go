@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/update"
 	"matrix-tui/state"
@@ -89,7 +88,6 @@ func Try(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	policy.Open(cfg.StateDir, cfg.Log)
 	return b.account.Try(ctx)
 }
 
@@ -122,6 +120,6 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	return r.queue(ctx, r.answer(asked, state.KindUpdate, state.KeyOf(asked.Room, asked.ID)+"-updated",
+	return r.outbox.Queue(ctx, r.outbox.Answer(asked, state.KindUpdate, state.KeyOf(asked.Room, asked.ID)+"-updated",
 		res.Text(r.bot.snapshot())))
 }

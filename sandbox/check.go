@@ -53,7 +53,6 @@ func (p *Podman) check(ctx context.Context, spec Spec, folder string) error {
 		return err
 	}
 	g.Volumes = nil
-	g.Labels[labelStrength] = strength(spec.Runtime, slot, g)
 	strong := strength(spec.Runtime, slot, g)
 	return p.temporarily(ctx, g, func(id string) error {
 		if err := p.start(ctx, id); err != nil {

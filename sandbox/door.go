@@ -23,7 +23,7 @@ type door struct {
 }
 
 // do carries out an operation on a connection that the container has offered, or in a process that the engine starts,
-// if it offers none: what the engine says about that tells why. The reply is bounded. It may say that the operation
+// if it offers none: the error then says why. The reply is bounded. It may say that the operation
 // failed: see failure.
 func (d *door) do(ctx context.Context, o operation) (reply boxinit.Reply, err error) {
 	if d.name != "" {

@@ -38,8 +38,10 @@ type Runner interface {
 	Exec(ctx context.Context, id string, p Process) (code int, err error)
 	// Restart stops everything in a container and starts it again.
 	Restart(ctx context.Context, id string) error
-	// Resume continues a paused container, and reports whether it was paused. One that is missing was not.
-	Resume(ctx context.Context, id string) (paused bool, err error)
+	// Paused reports whether a container is paused. One that is missing is not.
+	Paused(ctx context.Context, id string) (bool, error)
+	// Unpause continues a paused container.
+	Unpause(ctx context.Context, id string) error
 }
 
 // Process is a program to run in a container with its streams attached.

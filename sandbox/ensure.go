@@ -59,7 +59,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		e.remade = true
 		e.log.Warn().Err(err).Str("container", e.spec.Name).Str("room", e.spec.Room).
 			Msg("the container's removal was interrupted: finishing it")
-		return false, e.remove(ctx, e.spec.Name)
+		return false, e.removeRest(ctx, e.spec.Name, e.spec.Room)
 	case err != nil:
 		return false, err
 	}

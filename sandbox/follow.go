@@ -105,7 +105,7 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 		case errors.Is(err, ErrNotFound):
 			return RunStatus{State: RunNone}, nil
 		case errors.Is(err, ErrNotRunning):
-			if paused, err := c.door.runner.Resume(ctx, c.ID); err == nil && !paused {
+			if paused, err := c.door.runner.Paused(ctx, c.ID); err == nil && !paused {
 				return RunStatus{State: RunInterrupted}, nil
 			}
 		case !errors.Is(err, ErrUnreachable):

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,7 @@ import (
 )
 
 // A container of which podman has removed the files before it was killed is removed for good, and another one is created on
-// the room's volumes.
+// the room's volumes. That of another room is left alone.
 func TestHalfRemoved(t *testing.T) {
 	info, err := needPodman(t).info(t.Context())
 	if err != nil {
@@ -67,6 +68,9 @@ func TestHalfRemoved(t *testing.T) {
 		}
 	}
 	halve()
+	if err := p.Remove(t.Context(), spec.Name, testRoom(t), ""); !errors.Is(err, ErrNameTaken) {
+		t.Errorf("as another room's: %v", err)
+	}
 	before := container.ID
 	if container, err = r.Ensure(t.Context(), spec); err != nil || !container.Created || container.ID == before {
 		t.Fatalf("%+v, %v", container, err)

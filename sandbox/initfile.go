@@ -27,8 +27,8 @@ const (
 )
 
 // initFile returns the host's copy of an image's boxinit, "" = containers use the one in the image. What a container
-// runs thus stays what the image's builder has put there, for this processor, whatever the container does. The room is
-// the one that asks.
+// runs thus stays what the image's builder has put there, for this processor, whatever the container does. room
+// only names the temporary container.
 func (p *Podman) initFile(ctx context.Context, dir, imageID, room string) (string, error) {
 	if dir == "" {
 		return "", nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/containers/podman/v5/pkg/specgen"
+	"golang.org/x/sys/unix"
 )
 
 // limitsIn returns the soft and the hard limit on open files in a container.
@@ -16,6 +17,19 @@ func limitsIn(t *testing.T, c *Container) string {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	return strings.Join(strings.Fields(string(result.Stdout)), " ")
+}
+
+// A container gets no higher limit than this process may have.
+func TestOpenFilesOfThisProcess(t *testing.T) {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
+		t.Fatal(err)
+	}
+	for _, wanted := range []int64{leastFiles, 1 << 40} {
+		if got, want := new(Podman).OpenFiles(wanted), min(own.Max, uint64(wanted)); uint64(got) != want {
+			t.Errorf("%d: got %d, want %d", wanted, got, want)
+		}
+	}
 }
 
 // A process may have as many open files as the setting allows.

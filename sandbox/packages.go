@@ -101,7 +101,7 @@ func (p *packages) installed(ctx context.Context, data *define.InspectContainerD
 		nil
 }
 
-// inImage returns the packages that an image has on request. The container with that name asks.
+// inImage returns the packages that an image has on request. name makes the name of the temporary container unique.
 func (p *packages) inImage(ctx context.Context, imageID, name string) (names []string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -54,16 +54,18 @@ func (p *Podman) Restart(ctx context.Context, id string) error {
 	return containers.Restart(p.with(ctx), id, new(containers.RestartOptions).WithTimeout(1))
 }
 
-// Resume continues a paused container, and reports whether it was paused.
-func (p *Podman) Resume(ctx context.Context, id string) (paused bool, err error) {
+// Paused reports whether a container is paused.
+func (p *Podman) Paused(ctx context.Context, id string) (bool, error) {
 	data, err := containers.Inspect(p.with(ctx), id, nil)
 	if err = explain(err, "inspect container", id); errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	if err != nil || data.State.Status != "paused" {
-		return false, err
-	}
-	return true, explain(containers.Unpause(p.with(ctx), id, nil), "unpause container", id)
+	return err == nil && data.State.Status == "paused", err
+}
+
+// Unpause continues a paused container.
+func (p *Podman) Unpause(ctx context.Context, id string) error {
+	return explain(containers.Unpause(p.with(ctx), id, nil), "unpause container", id)
 }
 
 // Info describes one container in a List.
@@ -119,7 +121,7 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 	case err == nil:
 		err = p.remove(ctx, data.ID)
 	case errors.Is(err, errHalfRemoved):
-		err = p.remove(ctx, name)
+		err = p.removeRest(ctx, name, room)
 	case errors.Is(err, ErrNotFound):
 		err = nil
 	}
@@ -130,6 +132,24 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 		return fmt.Errorf("remove the files of %s: %w", room, err)
 	}
 	return nil
+}
+
+// removeRest removes what is left of a room's container: see errHalfRemoved. The container of another room is left
+// alone: ErrNameTaken.
+func (p *Podman) removeRest(ctx context.Context, name, room string) error {
+	all, err := p.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		switch {
+		case one.Name == name && one.Room == room:
+			return p.remove(ctx, one.ID)
+		case one.Name == name:
+			return fmt.Errorf("container %s is labelled for room %q: %w", name, one.Room, errForeign)
+		}
+	}
+	return nil // removed meanwhile
 }
 
 // HasVolumes reports whether at least one of the room's volumes exists on this host.

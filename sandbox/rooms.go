@@ -59,6 +59,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if whole := wholeName(spec.Room); errors.Is(err, errForeign) && spec.Name != whole {
 		r.log.Warn().Err(err).Str("room", spec.Room).Msg("another room's container has the name: this one gets a longer one")
 		spec.Name = whole
+		defer r.Hold(whole)()
 		is, err = r.Engine.Ensure(ctx, spec)
 	}
 	if err != nil {

@@ -95,7 +95,11 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 		case errors.Is(err, ErrNotFound):
 			return nil
 		case errors.Is(err, ErrNotRunning):
-			if paused, err := c.door.runner.Resume(ctx, c.ID); err != nil || !paused {
+			paused, err := c.door.runner.Paused(ctx, c.ID)
+			if err == nil && paused {
+				err = c.door.runner.Unpause(ctx, c.ID)
+			}
+			if err != nil || !paused {
 				return err // nothing is running in there
 			}
 			continue

@@ -86,7 +86,7 @@ func TestFollowPaused(t *testing.T) {
 	container := testContainer(t)
 	start(t, container, "r", "echo hello")
 	pause(t, container)
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // it tries more than once
 	defer cancel()
 	if status, err := container.FollowRun(ctx, "r", 0, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("paused: %+v, %v", status, err)

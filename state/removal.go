@@ -29,7 +29,7 @@ func (s Conversations) Redact(ctx context.Context, room, event string) error {
 	}, room)
 }
 
-// Scrub scrubs what state.json has of a room: the history and the executions. It reports whether there was anything.
+// Scrub scrubs the history and the executions of a room. It reports whether there was anything.
 func (s Conversations) Scrub(ctx context.Context, room string, change *scrub.Scrub) (found bool, err error) {
 	if len(change.Needles) == 0 {
 		return false, nil

@@ -52,7 +52,7 @@ func (j *Snapshots) Restored(ctx context.Context) (*Restored, error) {
 	return r, nil
 }
 
-func (j *Snapshots) NoteRestored(ctx context.Context, r Restored) error {
+func (j *Snapshots) noteRestored(ctx context.Context, r Restored) error {
 	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')",
 		restoredKey, string(disk.JSON(r)))
 	return j.failed("note what was restored", err)
@@ -149,7 +149,7 @@ func (j *Snapshots) restore(ctx context.Context, why error) error {
 		}
 		j.log.Warn().Err(err).Msg("cannot use a snapshot of the journal")
 	}
-	err := fresh.Snapshots.NoteRestored(ctx, r)
+	err := fresh.Snapshots.noteRestored(ctx, r)
 	if err = errors.Join(err, fresh.db.Close()); err != nil {
 		return fmt.Errorf("restore journal: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"matrix-tui/state/damage"
@@ -28,14 +27,8 @@ func (r Room) empty() bool {
 		len(r.Packages)+len(r.History)+len(r.Executions) == 0
 }
 
-// Fresh reports whether the journal's tables were created when it was opened.
-func (j *Journal) Fresh() bool { return j.fresh }
-
-// Dir returns the folder that the journal is in.
-func (j *Journal) Dir() string { return filepath.Dir(j.path) }
-
-// Rooms reads the table room. filled is false if that was never written.
-func (j *Journal) Rooms(ctx context.Context) (rows []Room, filled bool, err error) {
+// rooms reads the table room. filled is false if that was never written.
+func (j *Journal) rooms(ctx context.Context) (rows []Room, filled bool, err error) {
 	var n int
 	err = j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = ?", roomsKey).Scan(&n)
 	if err != nil || n == 0 {
@@ -60,8 +53,8 @@ func scanRoom(row scanner) (r Room, err error) {
 	return r, err
 }
 
-// SaveRooms writes rows in one transaction; an empty one removes the room.
-func (j *Journal) SaveRooms(ctx context.Context, rows []Room) error {
+// saveRooms writes rows in one transaction; an empty one removes the room.
+func (j *Journal) saveRooms(ctx context.Context, rows []Room) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES (?, '1') ON CONFLICT DO NOTHING", roomsKey)
 		if err != nil {

@@ -36,7 +36,7 @@ func (c *contents) add(r Room) {
 
 // contentsOf returns what the journal knows of the rooms, or nil if that was never written there.
 func contentsOf(ctx context.Context, j *Journal) (*contents, error) {
-	rows, filled, err := j.Rooms(ctx)
+	rows, filled, err := j.rooms(ctx)
 	if err != nil || !filled {
 		return nil, err
 	}

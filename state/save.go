@@ -33,7 +33,7 @@ func Open(ctx context.Context, dir string, log zerolog.Logger) (*Journal, *Store
 // for a new journal, which took the place of a lost one or of none, and adds to one that was restored from a snapshot.
 // A file that does not parse is moved aside, never overwritten: see Corrupt.
 func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, error) {
-	s := newStore(j.Dir(), log)
+	s := newStore(filepath.Dir(j.path), log)
 	s.journal = j
 	if err := s.clearLeftovers(); err != nil {
 		return nil, disk.Explain(err, s.path)
@@ -52,8 +52,8 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 		s.now.changed = file.rooms()
 		if restored, err := j.Snapshots.Restored(ctx); err != nil {
 			return nil, err
-		} else if restored == nil && j.Fresh() {
-			if err := j.Snapshots.NoteRestored(ctx, Restored{}); err != nil {
+		} else if restored == nil && j.fresh {
+			if err := j.Snapshots.noteRestored(ctx, Restored{}); err != nil {
 				return nil, err
 			}
 		}
@@ -181,7 +181,7 @@ func (s *live) flush(ctx context.Context, mine, seen uint64) error {
 	s.mu.Unlock()
 
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout) // it is for others, too
-	err := s.journal.SaveRooms(saving, rows)
+	err := s.journal.saveRooms(saving, rows)
 	cancel()
 
 	s.mu.Lock()

@@ -174,7 +174,7 @@ func (j *Tasks) Next(ctx context.Context, room string) (Task, error) {
 	return j.oneTask(ctx, queryNextTask, room)
 }
 
-// In returns the room's tasks in one of the states of NextTask, in order, at most MaxBatch of them.
+// In returns the room's tasks in one of the states of Next, in order, at most MaxBatch of them.
 func (j *Tasks) In(ctx context.Context, room string, state TaskState) ([]Task, error) {
 	tasks, err := queryAll(ctx, j.db, scanTask, queryTasks, room, state, MaxBatch)
 	return tasks, j.failed("look up tasks", err)

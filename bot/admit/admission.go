@@ -5,6 +5,7 @@ package admit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -63,8 +64,8 @@ type Rooms interface {
 	Alarm(ctx context.Context, room string, err error)
 }
 
-// read reads the timelines of a batch. The events of one that panics are admitted as they are: the room's worker counts
-// which of them does.
+// read reads the timelines of a batch. If that panics for one, its events are admitted as they are: the room's worker
+// finds out which one it was.
 func (a *Admission) read(ctx context.Context, batch *matrix.Sync, last string, before,
 	now map[string]bool) (all timeline.Batch, err error) {
 	for name := range batch.Joined {
@@ -166,11 +167,14 @@ func (a *Admission) finish(ctx context.Context, fresh []state.Event) {
 	}
 }
 
-// tellCleartext tells the room that an unencrypted message was ignored, once an hour.
+// tellCleartext tells the room that an unencrypted message was ignored, once in each hour of the clock.
 func (a *Admission) tellCleartext(ctx context.Context, row state.Event) {
+	txn := state.Hash(row.Room+"\x00"+time.Now().UTC().Format("2006-01-02 15")) + "-clear"
+	if _, err := a.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+		return
+	}
 	a.Group.Log.Warn().Str("room", row.Room).Str("sender", row.Sender).
 		Msg("cleartext message in an encrypted room: not obeyed")
-	txn := state.Hash(row.Room+"\x00"+time.Now().UTC().Format("2006-01-02 15")) + "-clear"
 	a.queue(ctx, answer(row, state.KindCleartext, txn, "🔓 I ignored an unencrypted message from "+text.Code(row.Sender)+
 		". This room is encrypted, so I act only on encrypted messages. "+
 		"If you wrote it, check your client's encryption settings and send it again."))

@@ -86,8 +86,8 @@ func (a *Admission) fill(ctx context.Context, room string) {
 			return
 		}
 		pause := matrix.RetryAfter(err, again.Next())
-		a.Group.Log.Warn().Err(err).Str("room", room).Dur("again_in_ms",
-			pause).Msg("cannot fill a gap in the timeline, retrying")
+		a.Group.Log.Warn().Err(err).Str("room", room).Dur("again_in_ms", pause).
+			Msg("cannot fill a gap in the timeline, retrying")
 		if failed++; failed >= gapQuiet {
 			a.Rooms.Alarm(ctx, room, sentence.New(err,
 				"The homeserver does not return the messages that I missed in this room. Newer ones here wait for them."))
@@ -110,8 +110,8 @@ func (a *Admission) fillPage(ctx context.Context, g state.Gap, again bool) error
 	}
 	var told []state.Message
 	if page.Short {
-		a.Group.Log.Warn().Str("room", g.Room).Int("pages", page.Gap.Pages+
-			1).Msg("gap in the timeline closed: it is too large")
+		a.Group.Log.Warn().Str("room", g.Room).Int("pages", page.Gap.Pages+1).
+			Msg("gap in the timeline closed: it is too large")
 		told = append(told, unread(page))
 	}
 	fresh, closed, err := a.Journal.Gaps.CommitPage(ctx, page.Gap, rows, page.Last, told...)

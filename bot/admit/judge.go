@@ -26,11 +26,6 @@ type Judge struct {
 	Joins   bool // files may join the task that their sender's words make
 }
 
-// judged returns a row as it is stored: with its kind and its addressee, and without what the journal does not keep.
-func (j *Judge) judged(ctx context.Context, row state.Event) state.Event {
-	return j.trim(j.Judged(ctx, row))
-}
-
 // Judged returns a row with its kind and its addressee.
 func (j *Judge) Judged(ctx context.Context, row state.Event) state.Event {
 	q := j.Query(ctx, row.Room, row.Event)
@@ -175,7 +170,7 @@ func (j *Judge) Decrypted(ctx context.Context, row state.Event) (state.Event, er
 	if now.Encryption == row.Encryption && now.Session == row.Session && now.Distrust == row.Distrust {
 		return row, nil
 	}
-	now = j.judged(ctx, now)
+	now = j.trim(j.Judged(ctx, now)) // as it is stored
 	return now, j.Journal.Undecrypted.Decoded(ctx, now)
 }
 

@@ -130,9 +130,11 @@ func (k *Keys) Check(ctx context.Context, now time.Time, trust bool) error {
 		for _, row := range rows {
 			try := !waiting[keyOf(row.Event)] && (trust || row.Encryption == event.MissingKey)
 			waiting[keyOf(row.Event)] = true
-			// A panic is logged only: the room's worker counts those of an event, and gives it up.
 			err := k.Group.Guard(row.Room, "checking for a key", func() error { return k.checkOne(ctx, row, now, try) })
-			if err != nil && !queue.IsPanic(err) {
+			switch {
+			case queue.IsPanic(err): // the room's worker tries it, counts that, and gives the event up
+				k.Arrived(keyOf(row.Event))
+			case err != nil:
 				return err
 			}
 		}

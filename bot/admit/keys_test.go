@@ -134,8 +134,18 @@ func TestPanicOfKeys(t *testing.T) {
 	if _, err := a.Journal.Events.Commit(t.Context(), "", []state.Event{keyless("$1", "s"), keyless("$2", "u")}); err != nil {
 		t.Fatal(err)
 	}
+	a.wait(t)
 	a.with(nil)
 	if err := a.keys.Check(t.Context(), time.Now(), true); err != nil || strings.Count(a.log.String(), "panic while checking for a key") != 2 {
 		t.Errorf("%v, log: %s", err, a.log.String())
+	}
+	rows, err := a.Journal.Events.Pending(t.Context(), den, 0, 10)
+	if err != nil || len(rows) != 2 {
+		t.Fatal(rows, err)
+	}
+	for _, row := range rows {
+		if a.keys.IsMissing(row) {
+			t.Errorf("the room's worker does not try %s", row.ID)
+		}
 	}
 }

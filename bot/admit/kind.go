@@ -76,8 +76,8 @@ func kindOfMessage(m event.Message) event.Kind {
 	return event.KindMessage
 }
 
-// permitted returns the kind of an event, and whether it is for the bot, by what the policy says if there are others in
-// the room and as things are; concerns reports whether it may be about a task.
+// permitted returns the kind of an event, and whether it is for the bot. among is what the policy says if others are in
+// the room, now what it says as things are; concerns reports whether the event may be about a task.
 func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (event.Kind, event.Addressee) {
 	switch {
 	case k == event.KindUndecrypted && (among.Heard || among.Pair),

@@ -33,7 +33,7 @@ func (a *Admission) checkServer(ctx context.Context) {
 // its own, and the bot is gone from known rooms. last is the token of the batch before,
 // or "". That a room is not in the batch proves nothing: Synapse repeats its answer for two
 // minutes, and rooms joined since then come with the next one.
-func (a *Admission) replaceAll(ctx context.Context, batch *matrix.Sync, last string, next *state.Batch) error {
+func (a *Admission) replaceAll(ctx context.Context, batch *matrix.Sync, next *state.Batch) error {
 	for name := range batch.Joined {
 		next.Closes = append(next.Closes, name)
 	}
@@ -62,12 +62,11 @@ func (a *Admission) replaceAll(ctx context.Context, batch *matrix.Sync, last str
 		}
 		batch.Left = slices.DeleteFunc(batch.Left, func(name string) bool { return slices.Contains(in, name) })
 	}
-	if last == "" {
-		return nil // it is the first one
-	}
-	a.Watch.Note("⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a " +
-		"backup. " +
-		"I have read every room again, back to the last message I know: nothing is done twice. What the homeserver itself " +
-		"has lost is gone.")
 	return nil
 }
+
+// startedOver is what the owners are told then.
+const startedOver = "⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored " +
+	"from a " +
+	"backup. I have read every room again, back to the last message I know: nothing is done twice. What the homeserver " +
+	"itself has lost is gone."

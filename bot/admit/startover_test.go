@@ -1,6 +1,8 @@
 package admit
 
 import (
+	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,10 +33,18 @@ func TestInitialSyncFromCache(t *testing.T) {
 		}
 	}
 	batch := &matrix.Sync{Next: "s1"}
-	if err := a.replaceAll(t.Context(), batch, "s0", &state.Batch{}); err != nil {
+	alerts := filepath.Join(a.dir, "alerts.json")
+	next := state.Batch{Next: batch.Next}
+	if err := a.replaceAll(t.Context(), batch, &next); err != nil {
 		t.Fatal(err)
 	}
-	told, err := os.ReadFile(filepath.Join(a.dir, "alerts.json"))
+	if _, err := os.Stat(alerts); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the owners are told before the batch is stored: %v", err)
+	}
+	if _, err := a.commit(t.Context(), next, true); err != nil {
+		t.Fatal(err)
+	}
+	told, err := os.ReadFile(alerts)
 	if err != nil || !strings.Contains(string(told), "lost my position") {
 		t.Errorf("the owners are told %s, %v", told, err)
 	}

@@ -111,7 +111,7 @@ func (a *Admission) admit(ctx context.Context, batch *matrix.Sync, last string) 
 	}
 	next := state.Batch{Next: batch.Next, Gaps: read.Gaps}
 	if batch.Since == "" {
-		if err := a.replaceAll(ctx, batch, last, &next); err != nil {
+		if err := a.replaceAll(ctx, batch, &next); err != nil {
 			return err
 		}
 	}
@@ -129,14 +129,12 @@ func (a *Admission) admit(ctx context.Context, batch *matrix.Sync, last string) 
 	if a.Rehearsal { // what is stored now would not be acted on: the process that follows reads it again
 		return &notReadyError{a.beReady()}
 	}
-	fresh, err := a.Journal.Events.CommitBatch(ctx, next)
+	fresh, err := a.commit(ctx, next, batch.Since == "" && last != "")
 	if err != nil {
-		a.alarm(ctx, next.Events, err)
-		return fmt.Errorf("commit sync batch: %w", err)
+		return err
 	}
 	if slices.ContainsFunc(fresh, func(row state.Event) bool {
-		return row.Status == state.Pending &&
-			row.Type == event.TypeMessage
+		return row.Status == state.Pending && row.Type == event.TypeMessage
 	}) {
 		crash.At("committed")
 	}
@@ -166,6 +164,19 @@ func (a *Admission) admit(ctx context.Context, batch *matrix.Sync, last string) 
 	}
 	a.finish(ctx, fresh)
 	return a.Account.Keys.AfterCommit(ctx, batch)
+}
+
+// commit commits a batch. The owners are told afterwards if it starts over: a batch that fails comes again.
+func (a *Admission) commit(ctx context.Context, next state.Batch, startsOver bool) (fresh []state.Event, err error) {
+	fresh, err = a.Journal.Events.CommitBatch(ctx, next)
+	if err != nil {
+		a.alarm(ctx, next.Events, err)
+		return nil, fmt.Errorf("commit sync batch: %w", err)
+	}
+	if startsOver {
+		a.Watch.Note(startedOver)
+	}
+	return fresh, nil
 }
 
 // expect tells the rooms who types, and where somebody who may use the bot has begun to or has read something.

@@ -51,8 +51,7 @@ func distrustSentence(sender string, why e2ee.Distrust) string {
 			"within a day, and I will.\n" + howToSetUp
 	case e2ee.NewDevice:
 		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and nothing proves that it " +
-			"is yours. " +
-			"Set that up within a day in the session that I know, and verify this one; or " + ask + "\n" + howToSetUp
+			"is yours. Set that up within a day in the session that I know, and verify this one; or " + ask + "\n" + howToSetUp
 	case e2ee.NewIdentity:
 		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and your identity does not " +
 			"come from a session that I know. Within a day, " + ask

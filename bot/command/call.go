@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 
 	"matrix-tui/bot/alert"
@@ -24,7 +23,6 @@ type Deps struct {
 	Pairing *policy.Pairing
 	Alerts  *alert.Watch
 	Updates update.Updater // nil if the bot was not installed from a release
-	Allow   []string       // user IDs and globs that may use the bot, besides those in policy.yaml
 
 	updating atomic.Value // string: event ID of the order whose update this process has started
 }
@@ -87,4 +85,4 @@ func (c *Call) do(ctx context.Context) (said string, err error) {
 }
 
 // byOwner reports whether the sender is one of the owners.
-func (c *Call) byOwner() bool { return slices.Contains(c.Proof.Owners, c.Row.Sender) }
+func (c *Call) byOwner() bool { return c.Roster.IsOwner(c.Row.Sender) }

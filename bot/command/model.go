@@ -79,7 +79,7 @@ func (c *Call) usableLine(ctx context.Context) string {
 	case err != nil:
 		return "The models cannot be listed: " + models.Reason(err) + "."
 	case len(names) == 0:
-		return "The key may use no model that I know how to use."
+		return "The key gives access to no model that I can use."
 	}
 	return "The key may use `" + strings.Join(names, "`, `") + "`."
 }

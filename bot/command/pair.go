@@ -19,12 +19,11 @@ func pair(ctx context.Context, c *Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("accept pairing code: %w", err)
 	}
-	if err := c.Env.Policy.Allow(user, room, c.Allow); err != nil {
+	if err := c.Env.Policy.Allow(user, room, c.Roster.Allow); err != nil {
 		return refused(err)
 	}
 	hello := state.Message{Room: room, Kind: state.KindPairing, Txn: state.KeyOf(c.Row.Room, c.Row.ID) + "-paired",
-		Notice: true,
-		Body:   "You're paired. Send me a task."}
+		Notice: true, Body: "You're paired. Send me a task."}
 	if err := c.Bot.Greet(ctx, hello); err != nil {
 		return "", err
 	}

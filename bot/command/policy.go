@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"matrix-tui/bot/policy"
@@ -11,8 +10,7 @@ import (
 )
 
 const policyUsage = "`!policy show`, `!policy set KEY VALUE`, `!policy allow USER`, `!policy block USER`, `!policy " +
-	"reset`; " +
-	"add a room's ID at the end to change only that room, else the change applies to all rooms. Keys: "
+	"reset`; add a room's ID at the end to change only that room, else the change applies to all rooms. Keys: "
 
 // editPolicy runs !policy: it shows and edits policy.yaml.
 func editPolicy(_ context.Context, c *Call) (string, error) {
@@ -29,8 +27,8 @@ func editPolicy(_ context.Context, c *Call) (string, error) {
 	case verb == "set" && len(rest) >= 2:
 		err = p.Set(room, rest[0], strings.Join(rest[1:], " "))
 	case verb == "allow" && len(rest) == 1:
-		err = p.Allow(rest[0], room, c.Allow)
-	case verb == "block" && len(rest) == 1 && slices.Contains(c.Proof.Owners, rest[0]):
+		err = p.Allow(rest[0], room, c.Roster.Allow)
+	case verb == "block" && len(rest) == 1 && c.Roster.IsOwner(rest[0]):
 		return "An owner cannot be blocked; MATRIX_OWNERS says who they are.", nil
 	case verb == "block" && len(rest) == 1:
 		err = p.Block(rest[0], room)

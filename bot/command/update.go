@@ -69,6 +69,5 @@ func (c *Call) update(ctx context.Context, o update.Order) {
 		said = "⚠️ The update failed; I keep running the current release. " + sentence.Log(c.Env.Log, err) +
 			update.LogLines(err)
 	}
-	m := c.Out.Notice(state.KindUpdate, key+"-updated", said)
-	queue(outbox.OriginOf(c.Row).Reply(m, c.Row.ID, ""))
+	queue(c.Out.Answer(c.Row, state.KindUpdate, key+"-updated", said))
 }

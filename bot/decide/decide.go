@@ -29,8 +29,8 @@ type Room struct {
 	Judge *admit.Judge
 }
 
-// Object handles an event that is not done because its sender lacks a proof, or because it is a copy; then done is
-// true. What asks for nothing by itself, such as an edit, is ignored.
+// Object rejects an event whose sender lacks a proof, or that is a copy; done says that it did. What asks for nothing
+// by itself, such as an edit, is ignored.
 func (r *Room) Object(ctx context.Context, row state.Event) (done bool, err error) {
 	if row.Kind != event.KindEdit && !row.Kind.Asks() {
 		return false, nil

@@ -21,16 +21,14 @@ const (
 	echoExtra = 2
 	// tirelessRounds is how often in a row somebody must write faster than people do to be taken for a bot.
 	tirelessRounds = 10
-	// fastest is how many characters people read, invent and type in a second at most, and leastTyped the length of a text
-	// from which on that counts.
+	// fastest is how many characters people read, invent and type in a second at most; leastTyped is the shortest text
+	// that counts.
 	fastest, leastTyped = 15, 40
 
 	echoText = "🔁 I have stopped answering here, because somebody repeats each of my answers: that looks like another " +
-		"bot. " +
-		"Say something else, or mention me, and I go on."
+		"bot. Say something else, or mention me, and I will answer again."
 	tirelessText = "🔁 I have stopped answering here, because somebody answers each of my messages faster than people " +
-		"type: " +
-		"that looks like another bot. Mention me, and I go on."
+		"type: that looks like another bot. Mention me, and I will answer again."
 )
 
 // isBot handles a message that would be a task if it comes from another bot, which answering would never end: it

@@ -132,8 +132,8 @@ func (e edit) ofTask(ctx context.Context, rec state.Task) error {
 	case rec.State == state.TaskQueued:
 		return e.rewrite(ctx, rec)
 	case rec.State != state.TaskDone && rec.State != state.TaskAnswered:
-		return e.Out.Tell(ctx, e.row, "I already work on what you wrote first. To change it, send `!steer` and what is "+
-			"different now.")
+		return e.Out.Tell(ctx, e.row, "I am already working on your first version. To change it, send `!steer` and what "+
+			"is different now.")
 	}
 	return e.Finish(ctx, e.row)
 }

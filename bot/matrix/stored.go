@@ -171,8 +171,8 @@ func (l *storedLogin) notNow(err error) error {
 
 // refresh asks the server that has issued a refresh token, and no other, for new tokens.
 func (l *storedLogin) refresh(ctx context.Context, with renewing) (*oauth2.Token, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx),
-		15*time.Second) // a refresh token that is used must bring its successor
+	// Without the caller's end: a refresh token that is used must bring its successor.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	server, err := oauth.Discover(ctx, l.homeserver)
 	if err != nil {

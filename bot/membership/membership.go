@@ -6,7 +6,6 @@ package membership
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/outbox"
@@ -26,8 +25,8 @@ type Shared struct {
 	Pairing *policy.Pairing
 }
 
-// Upgrade is what is known about an upgrade of a room, or to it. It is an interface because an upgrade leaves and
-// greets rooms, too.
+// Upgrade is what is known about an upgrade of a room, or to it. It is an interface because a test of a membership has
+// no upgrades.
 type Upgrade interface {
 	// Lock keeps others from joining or leaving the room.
 	Lock(ctx context.Context) (unlock func(), err error)
@@ -58,7 +57,7 @@ type Room struct {
 func (r *Room) Do(ctx context.Context, row state.Event) error {
 	switch row.Kind {
 	case event.KindInvite:
-		return r.invite(ctx, row)
+		return absent(r.invite(ctx, row))
 	case event.KindEntered:
 		return r.greet(ctx, row)
 	case event.KindJoined:
@@ -66,7 +65,7 @@ func (r *Room) Do(ctx context.Context, row state.Event) error {
 	case event.KindLeft:
 		return r.left(ctx, row)
 	case event.KindGone:
-		return r.gone(ctx, row)
+		return absent(r.gone(ctx, row))
 	case event.KindStranger:
 		return r.stranger(ctx, row)
 	case event.KindInVain:
@@ -75,11 +74,20 @@ func (r *Room) Do(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-func (r *Room) finish(ctx context.Context, row state.Event) error {
-	if err := r.Out.Journal.Events.Finish(ctx, r.Out.ID, row.ID); err != nil {
-		return fmt.Errorf("finish row: %w", err)
+// AbsentError is an error about a room that the bot is not in, or is about to leave: nobody can be told there.
+type AbsentError struct{ error }
+
+func (e *AbsentError) Unwrap() error { return e.error }
+
+func absent(err error) error {
+	if err != nil {
+		err = &AbsentError{err}
 	}
-	return nil
+	return err
+}
+
+func (r *Room) finish(ctx context.Context, row state.Event) error {
+	return r.Out.Journal.Events.Finish(ctx, r.Out.ID, row.ID)
 }
 
 // Address explains how to give the bot a task in the room. alone says that it and one other person are the only

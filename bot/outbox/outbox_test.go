@@ -121,7 +121,6 @@ func TestSubstitute(t *testing.T) {
 		{"0-g", state.KindGreeting, "", refused, "I am here"},
 		{"0-code", state.KindPairing, "", refused, "about pairing, but the homeserver rejects it"},
 		{"0-unread", state.KindUnread, "", refused, "missed messages here, and cannot say more, because the homeserver rejects it"},
-		{"0-alert", state.KindAlert, "", refused, "an alert for my owners, but the homeserver rejects it"},
 		{"0-u0", state.KindUpdate, "", refused, "news about the update, but the homeserver rejects it"},
 		{"0-t", state.KindArrival, "", refused, "received over HTTP"},
 		{"0-p", state.KindLost, "", refused, "a reply to this, but the homeserver rejects it"},

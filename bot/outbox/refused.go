@@ -113,9 +113,6 @@ func substitute(row state.Message, err error) (kind state.Kind, said string) {
 			". If I did not react to something, send it again."
 	case state.KindUpgrade:
 		return row.Kind, "⚠️ I have news about the upgrade of this room, but " + why + ". My log on the host says more."
-	case state.KindAlert:
-		return row.Kind, "⚠️ I have an alert for my owners, but " + why +
-			". `matrix-tui doctor` and my log on the host say more."
 	case state.KindUpdate:
 		return row.Kind, "⚠️ I have news about the update, but " + why + ". My log on the host says more."
 	}

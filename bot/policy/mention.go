@@ -89,8 +89,9 @@ func namesOf(bot, displayname string) *names {
 // in reports whether a text contains one of the names. Most texts do not, and a regular expression takes milliseconds
 // to find nothing in a long one.
 func (n *names) in(body string) bool {
-	lower, name := strings.ToLower(body), strings.ToLower(strings.TrimSpace(n.displayname))
-	return (name != "" && strings.Contains(lower, name) || strings.Contains(lower, strings.ToLower(n.bot))) &&
+	fold := func(s string) string { return strings.ToLower(strings.ToUpper(s)) } // σ and ς are the same, as there
+	folded, name := fold(body), fold(strings.TrimSpace(n.displayname))
+	return (name != "" && strings.Contains(folded, name) || strings.Contains(folded, fold(n.bot))) &&
 		n.anywhere.MatchString(body)
 }
 

@@ -188,3 +188,12 @@ func FuzzMentioned(f *testing.F) {
 		}
 	})
 }
+
+// Letters that differ only in case are the same, also where a letter has more than two forms.
+func TestMentionedInGreek(t *testing.T) {
+	for _, body := range []string{"πες ΒΟΗΘΌΣ κάτι", "πες βοηθός κάτι", "πες βοηθόσ κάτι"} {
+		if got := Addressed(event.Message{Body: body}, "@bot:x.org", "Βοηθός"); got != TheBot {
+			t.Errorf("%s: %v", body, got)
+		}
+	}
+}

@@ -1,6 +1,5 @@
-// Package presence keeps what the homeserver shows of the bot and of others besides messages: the account's profile,
-// read receipts, who types, and the address from which the bot is seen. None of it is needed to work: errors are logged
-// only.
+// Package presence handles what is around messages: the account's profile, read receipts, typing, and the address from
+// which the homeserver sees the bot. The bot works without any of it, so errors are only logged.
 package presence
 
 import (

@@ -53,8 +53,8 @@ func (g *Group) Close() {
 	g.Wait()
 }
 
-// Guard is [Recovered] with a log entry: what is about one room, or of one event but not counted, must not end the
-// process either, because the next one would find the same. room may be "".
+// Guard is [Recovered] with a log entry. A panic about one room must not end the process: the next process would meet
+// it again. room may be "".
 func (g *Group) Guard(room, what string, do func() error) error {
 	var failed error
 	err := Recovered(func() error {

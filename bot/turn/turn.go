@@ -105,7 +105,7 @@ func (t *Turn) AwaitEnd(ctx context.Context) error {
 	}
 }
 
-// dueEvery is how often it is looked at whether a task is still not due: the clock or the policy may have changed.
+// dueEvery is how often the worker checks whether a task is due: the clock or the policy may have changed.
 const dueEvery = time.Minute
 
 // WakeAt wakes the worker at a time, or earlier. The caller holds the lock.

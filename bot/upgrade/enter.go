@@ -86,7 +86,7 @@ func (r *Room) enter(ctx context.Context, successor string, refused *matrix.Refu
 		return err
 	}
 	if err == nil || slices.Contains(r.claims.into(successor), before) {
-		r.claims.settled(successor) // doInvite decides, or the predecessor enters as well
+		r.claims.settled(successor) // the invitation decides, or the predecessor enters as well
 	}
 	if r.claims.hasEntered(successor) {
 		if err := r.Account.Rooms.Leave(ctx, successor); refused.Again("leave "+successor, err) {

@@ -60,16 +60,14 @@ type Room struct {
 	uninvited time.Time // when they were last told that the bot may not enter it
 }
 
-// Room returns the upgrade of a room.
-func (s *Shared) Room(id string, t *turn.Turn, out *outbox.Room, control *queue.Worker) *Room {
-	r := &Room{Shared: s, ID: id, Turn: t, Out: out, Control: control}
+// Add lets the upgrades of other rooms wake a room, whose workers are ready.
+func (s *Shared) Add(r *Room) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rooms == nil {
 		s.rooms = map[string]*Room{}
 	}
-	s.rooms[id] = r
-	return r
+	s.rooms[r.ID] = r
 }
 
 // known returns a room, or nil if nothing has happened there.
@@ -97,7 +95,7 @@ func (s *Shared) Resume(ctx context.Context) error {
 }
 
 // Next returns the room's tombstone if it is before the task that is up next; none means that there is no task. While
-// blocked, no task starts. The caller holds the turn, and calls Follow.
+// blocked, no task starts. The caller holds the turn, and calls Enter.
 func (r *Room) Next(next state.Task, none bool) (tombstone *state.Event, blocked bool) {
 	half := slices.ContainsFunc(r.claims.successors(r.ID), r.hasLeftFor)
 	switch {

@@ -24,27 +24,25 @@ func (r *Room) Decide(ctx context.Context, row state.Event) error {
 	if err != nil || now.Status != state.Pending { // the room has moved meanwhile
 		return err
 	}
+	r.claims.note(row) // nothing unless it names a successor
 	if old != nil {
-		if err := r.finish(ctx, *old); err != nil {
+		if err := r.Turn.Finish(ctx, *old); err != nil {
 			return err
 		}
-	}
-	r.endWait()
-	if is(row) {
-		r.claims.note(row)
-		r.tombstone = &row
-		r.Turn.Wake()
-	} else {
 		r.tombstone = nil
-		if err := r.finish(ctx, row); err != nil {
-			return err
-		}
-		r.leaveIfAlone()
-	}
-	if old != nil {
 		r.claims.end(*old)
 		r.wake(old.Body.Successor)
 	}
+	r.endWait()
+	if is(row) {
+		r.tombstone = &row
+		r.Turn.Wake()
+		return nil
+	}
+	if err := r.Turn.Finish(ctx, row); err != nil {
+		return err
+	}
+	r.leaveIfAlone()
 	return nil
 }
 
@@ -62,31 +60,44 @@ func (r *Room) stopFollowing() {
 	r.Control.Wake()
 }
 
-// Follow moves to the room's successor, next, with the room's own policy, the container's
-// volumes, the history, open tasks and unsent messages. The next task creates a container for the
-// new room on the same volumes. Nothing moves before the bot is in the successor: see wait.
-func (r *Room) Follow(ctx context.Context, row state.Event, next *Room) error {
-	defer r.stopFollowing()
+// Enter joins the room's successor, and gives it the room's own policy. entered says that the caller must call Move;
+// otherwise the room stays as it is, for now: see wait.
+func (r *Room) Enter(ctx context.Context, row state.Event) (entered bool, err error) {
+	defer func() {
+		if !entered {
+			r.stopFollowing()
+		}
+	}()
 	successor := row.Body.Successor
 	call, cancel := context.WithTimeout(ctx, 2*matrix.CallTimeout)
 	defer cancel()
-	err := r.enter(call, successor, &r.refused)
+	err = r.enter(call, successor, &r.refused)
 	if errors.Is(err, errPlain) {
 		if err := r.tellPlain(ctx, row); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if errors.Is(err, errNoSuccessor) {
 		r.Log.Warn().Str("room", r.ID).Str("successor", successor).Err(err).
 			Msg("the room named in the tombstone does not replace this one: staying")
-		return r.end(ctx, row, r.finish)
+		return false, r.end(ctx, row, r.Turn.Finish)
 	} else if err != nil && r.hasLeftFor(successor) {
-		return err
+		return false, err
 	} else if err != nil {
 		r.Log.Warn().Err(err).Str("room", r.ID).Str("successor", successor).Msg("cannot follow the upgrade yet")
 		r.wait(ctx, row)
-		return nil
+		return false, nil
 	}
+	return true, nil
+}
+
+// Move moves the container's volumes, the history, open tasks and unsent messages to the room's successor, next. The
+// next task creates a container for the new room on the same volumes.
+func (r *Room) Move(ctx context.Context, row state.Event, next *Room) error {
+	defer r.stopFollowing()
+	successor := row.Body.Successor
+	call, cancel := context.WithTimeout(ctx, 2*matrix.CallTimeout)
+	defer cancel()
 	if user := r.Roster.Direct.User(r.ID); user != "" {
 		if err := r.Roster.MarkDirect(ctx, user, successor, &r.refused); err != nil {
 			return err
@@ -127,13 +138,6 @@ func (r *Room) leaveIfAlone() {
 			}
 		}
 	})
-}
-
-func (r *Room) finish(ctx context.Context, row state.Event) error {
-	if err := r.Journal.Events.Finish(ctx, r.ID, row.ID); err != nil {
-		return fmt.Errorf("finish row: %w", err)
-	}
-	return nil
 }
 
 // moveContainer removes the room's container, and gives its volumes, memory and history to the successor.

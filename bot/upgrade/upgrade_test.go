@@ -56,7 +56,7 @@ func TestUnreadableSuccessor(t *testing.T) {
 	}
 	defer func() { _ = journal.Close() }()
 	s := &Shared{Journal: journal, Account: account, Roster: &roster.Roster{Account: account}, Policy: policy.Open(t.TempDir(), zerolog.Nop())}
-	r := s.Room("!den:here", nil, nil, nil)
+	r := &Room{Shared: s, ID: "!den:here"}
 	for range 2 {
 		if err := r.enter(t.Context(), "!house:here", &r.refused); err == nil || errors.Is(err, errNoSuccessor) || errors.Is(err, errUninvited) {
 			t.Errorf("it has entered: %v", err)

@@ -27,6 +27,9 @@ func TestDamagedSupervisor(t *testing.T) {
 		t.Errorf("an empty record: %+v", answer)
 	}
 	outputOf(t, s, "one")
+	if got := belonging([]process{{pid: 7, ticks: 5}}, supervisorRecord{}, "", func(int) string { return "" }); len(got) > 0 {
+		t.Errorf("a record without a mark means %+v", got) // "{}", by the agent
+	}
 	for _, end := range []string{"run", "park", "discard"} {
 		if answer := parkRun(t, s, Parking{Key: "key", For: time.Hour}); answer.Failed() || answer.Existed {
 			t.Fatalf("%s: %+v", end, answer)

@@ -99,7 +99,7 @@ func variableOf(pid int, name string) string {
 
 // belonging returns the living processes that a run started: the descendants of its supervisor; if the supervisor is
 // gone, every process with the run's mark or in the session of such a process. No process older than the supervisor
-// belongs to the run.
+// belongs to the run. Without a mark, as in a record that was damaged, no process has it.
 func belonging(all []process, sup supervisorRecord, id string, mark func(pid int) string) []process {
 	children := make(map[int][]process)
 	sessions := make(map[int]bool)
@@ -121,7 +121,7 @@ func belonging(all []process, sup supervisorRecord, id string, mark func(pid int
 	}
 	if !alive {
 		for _, p := range all {
-			if p.ticks >= sup.Ticks && mark(p.pid) == id {
+			if id != "" && p.ticks >= sup.Ticks && mark(p.pid) == id {
 				add(p)
 				sessions[p.session] = p.session != 0
 			}

@@ -67,13 +67,14 @@ func (g *Gateway) serve(room string, ln *net.UnixListener) *door {
 // ServeHTTP passes a request to the service that its form selects.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind, handle, asks := "none", d.refuse, false
+	route := d.route(r.URL.Path)
 	switch {
 	case r.Method == http.MethodConnect:
 		kind, handle = "connect", d.connect
 	case r.URL.IsAbs():
 		kind, handle = "http", d.forward
-	case d.route(r.URL.Path) != nil:
-		kind, handle, asks = "route", d.route(r.URL.Path).ServeHTTP, true
+	case route != nil:
+		kind, handle, asks = "route", route.ServeHTTP, true
 	case d.g.offered != nil && r.URL.Path == d.g.attendPath:
 		kind, handle = "attend", d.attend
 	case d.g.services[r.URL.Path] != nil:

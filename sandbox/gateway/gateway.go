@@ -21,8 +21,8 @@ import (
 // Limits of what the bot holds for one room, and for all of them.
 const (
 	ownConns, maxConns, allConns = 16, 128, 512 // connections; more wait
-	ownPlain, maxPlain, allPlain = 4, 32,
-		96 // requests of plain HTTP that are being answered, each with its header; more wait
+	// Requests of plain HTTP that are being answered, each with its header; more wait.
+	ownPlain, maxPlain, allPlain = 4, 32, 96
 
 	maxPath   = 107              // bytes of a unix socket's path on Linux
 	maxIdle   = 10 * time.Minute // without a byte in either direction

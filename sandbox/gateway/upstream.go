@@ -145,14 +145,14 @@ func tunnelThrough(ctx context.Context, proxy *url.URL, target string) (far net.
 // answer reads the head of a proxy's answer, and not a byte more, and returns its status.
 func answer(conn net.Conn) (string, error) {
 	var head []byte
-	for b := make([]byte, 1); !strings.HasSuffix(string(head[max(0, len(head)-4):]), "\r\n\r\n"); head = append(head,
-		b[0]) {
+	for b := make([]byte, 1); !strings.HasSuffix(string(head[max(0, len(head)-4):]), "\r\n\r\n"); {
 		if len(head) == maxHeaders {
 			return "", errors.New("it is too long")
 		}
 		if _, err := io.ReadFull(conn, b); err != nil {
 			return "", err
 		}
+		head = append(head, b[0])
 	}
 	line, _, _ := strings.Cut(string(head), "\r\n")
 	_, status, ok := strings.Cut(line, " ")

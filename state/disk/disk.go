@@ -22,7 +22,7 @@ import (
 	"matrix-tui/state/sqlitefile"
 )
 
-// clip cuts text to at most limit bytes, between characters, and says how much is missing. Bytes that are not UTF-8
+// Clip cuts text to at most limit bytes, between characters, and says how much is missing. Bytes that are not UTF-8
 // become U+FFFD.
 func Clip(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -34,7 +34,7 @@ func Clip(text string, limit int) string {
 	return fmt.Sprintf("%s\n[… %d bytes left out]", kept, len(text)-len(kept))
 }
 
-// encodeJSON is json.Marshal without the escaping meant for web pages. The values passed here always encode.
+// JSON is json.Marshal without the escaping meant for web pages. The values passed here always encode.
 func JSON(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -45,6 +45,7 @@ func JSON(v any) []byte {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
+// SyncDir makes the names in a folder durable.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -57,7 +58,7 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// makeDir creates dir with mode 0700 if it is missing. An existing directory keeps its mode: it is the operator's.
+// MakeDir creates dir with mode 0700 if it is missing. An existing directory keeps its mode: it is the operator's.
 func MakeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return explainIn(fmt.Errorf("create state directory: %w", err), dir, dir)
@@ -65,7 +66,7 @@ func MakeDir(dir string) error {
 	return nil
 }
 
-// explain adds the operator's sentence to an error from the file system or from SQLite that involves path. Other errors
+// Explain adds the operator's sentence to an error from the file system or from SQLite that involves path. Other errors
 // are returned unchanged.
 func Explain(err error, path string) error {
 	return explainIn(err, filepath.Dir(path), path)

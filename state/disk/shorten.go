@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// shorten returns a JSON value in at most limit bytes, if cutting its texts and lists is enough for that. The
+// Shorten returns a JSON value in at most limit bytes, if cutting its texts and lists is enough for that. The
 // beginnings stay.
 func Shorten(raw json.RawMessage, limit int) json.RawMessage {
 	for most := 4 << 10; len(raw) > limit && most >= 64; most /= 2 {

@@ -114,7 +114,7 @@ type Body struct {
 	Name        string    `json:"name,omitzero"`        // m.room.name
 }
 
-// Undecrypted reports whether the event may be decrypted or decoded later.
+// Undecrypted reports whether the event may be decrypted later.
 func (e Event) Undecrypted() bool {
 	return e.Encryption == MissingKey || e.Encryption == Untrusted
 }

@@ -32,7 +32,7 @@ func (s *Scrub) Sparing(home, event string) *Scrub {
 // Text returns a text as it is to be, and reports whether that has changed.
 func (s *Scrub) Text(text string) (string, bool) { return s.change(text) }
 
-// in reports whether a file or JSON may have a text that changes.
+// In reports whether a file or JSON may have a text that changes.
 func (s *Scrub) In(data []byte) bool {
 	return slices.ContainsFunc(s.Needles, func(needle string) bool { return bytes.Contains(data, []byte(needle)) })
 }
@@ -40,7 +40,7 @@ func (s *Scrub) In(data []byte) bool {
 // maxNeedles bounds the terms of a query.
 const maxNeedles = 50
 
-// where returns a condition for the rows in which an expression may have a text that changes, with its arguments.
+// Where returns a condition for the rows in which an expression may have a text that changes, with its arguments.
 func (s *Scrub) Where(expr string) (condition string, args []any) {
 	if len(s.Needles) > maxNeedles {
 		return "", nil
@@ -51,7 +51,7 @@ func (s *Scrub) Where(expr string) (condition string, args []any) {
 	return " AND (" + strings.Join(slices.Repeat([]string{"instr(" + expr + ", ?)"}, len(args)), " OR ") + ")", args
 }
 
-// needle returns the longest part of a text that is the same in JSON, and where white space has become a blank.
+// Needle returns the longest part of a text that is the same in JSON, and where white space has become a blank.
 func Needle(text string) (longest string) {
 	parts := strings.FieldsFunc(strings.ReplaceAll(text, "  ", "\n"), func(r rune) bool {
 		return r != ' ' && !unicode.IsPrint(r) || strings.ContainsRune("\"\\<>&\uFFFD", r)
@@ -125,7 +125,7 @@ var textKeys = func() map[string]bool {
 	return all
 }()
 
-// scrubJSON scrubs the texts in JSON, and returns those that it has changed.
+// JSON scrubs the texts in JSON, and returns those that it has changed.
 func JSON(data []byte, scrub *Scrub) (out []byte, was []string, err error) {
 	if !scrub.In(data) {
 		return data, nil, nil

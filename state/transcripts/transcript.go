@@ -19,7 +19,7 @@ import (
 	"matrix-tui/state/roomname"
 )
 
-// MaxTranscript is the size at which a transcript is moved to .1, in bytes; an older .1 is replaced. So a room's
+// Max is the size at which a transcript is moved to .1, in bytes; an older .1 is replaced. So a room's
 // transcripts take at most twice that.
 const Max = 32 << 20
 
@@ -27,10 +27,10 @@ const Max = 32 << 20
 // to write, in bytes: after a crash it is among the last.
 const searched = 4 << 20
 
-// TranscriptFolder is the folder of the files that only grow.
+// Folder is the folder of the files that only grow.
 const Folder = "transcripts"
 
-// Transcripts are the files transcripts/<container>.jsonl in the state directory: the conversation and the tool calls
+// Files are the files transcripts/<container>.jsonl in the state directory: the conversation and the tool calls
 // in each room, one line each, with a begin and an end line around each task. Each line names its room, and counts only
 // there, whatever the file is called. Lines are only appended. All methods can be called from any goroutine.
 type Files struct {
@@ -41,10 +41,10 @@ type Files struct {
 	paths map[string]string // by room
 }
 
-// OpenTranscripts opens the transcripts of the state directory dir; it creates their folder, dir/transcripts, if it is
+// Open opens the transcripts of the state directory dir; it creates their folder, dir/transcripts, if it is
 // missing.
 func Open(dir string, log zerolog.Logger) (*Files, error) {
-	t := &Files{dir: filepath.Join(dir, "transcripts"), max: Max, log: log, paths: map[string]string{}}
+	t := &Files{dir: filepath.Join(dir, Folder), max: Max, log: log, paths: map[string]string{}}
 	if err := disk.MakeDir(t.dir); err != nil {
 		return nil, err
 	}

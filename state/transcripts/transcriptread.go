@@ -193,7 +193,7 @@ func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
 	}
 }
 
-// ReadTranscript reads the newest lines of a room's transcript, oldest first, from at most the last most bytes,
+// Read reads the newest lines of a room's transcript, oldest first, from at most the last most bytes,
 // from another process: it takes no lock and repairs nothing. A missing transcript has no lines.
 func Read(dir, room string, most int64) ([]Line, error) {
 	t := Files{dir: filepath.Join(dir, Folder)}
@@ -216,7 +216,7 @@ func Read(dir, room string, most int64) ([]Line, error) {
 	return linesOf(room, lines), nil
 }
 
-// Transcribed returns when a room's transcript was last written, from another process; zero if there is none.
+// Changed returns when a room's transcript was last written, from another process; zero if there is none.
 func Changed(dir, room string) time.Time {
 	t := Files{dir: filepath.Join(dir, Folder)}
 	path, err := t.path(room)

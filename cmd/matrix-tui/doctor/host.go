@@ -3,7 +3,6 @@ package doctor
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -252,6 +251,8 @@ func clockFinding(ahead time.Duration) finding {
 		return bad("clock: this host is %s %s the homeserver: turn on time synchronisation (`timedatectl set-ntp true`; "+
 			"`apt-get install systemd-timesyncd` if that is missing)", by, way)
 	}
-	return good("clock: in sync with the homeserver%s", map[bool]string{true: fmt.Sprintf(", %s %s it", by,
-		way)}[by > 2*time.Second])
+	if by > 2*time.Second {
+		return good("clock: in sync with the homeserver, %s %s it", by, way)
+	}
+	return good("clock: in sync with the homeserver")
 }

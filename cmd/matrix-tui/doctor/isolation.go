@@ -59,8 +59,8 @@ func fewerFiles(cfg *settings.Config, files int64) string {
 	if files >= int64(cfg.Files) {
 		return ""
 	}
-	return fmt.Sprintf("; a process can have %d open files and not %d (SANDBOX_NOFILE), because podman's service has no "+
-		"higher limit (LimitNOFILE in systemd)", files, cfg.Files)
+	return fmt.Sprintf("; a process can have %d open files and not %d (SANDBOX_NOFILE), because this process has no "+
+		"higher limit (`ulimit -Hn`), or podman refused a higher one", files, cfg.Files)
 }
 
 // checkIsolation starts a container and has it verified from inside.
