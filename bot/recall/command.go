@@ -129,8 +129,11 @@ func (m *Memory) Import(ctx context.Context, room, origin string, r io.Reader) (
 	return len(entries), m.Rebuild(ctx, room)
 }
 
-// Rebuild builds the index of a room again from the record.
+// Rebuild makes the index of a room what the record has, at once.
 func (m *Memory) Rebuild(ctx context.Context, room string) error {
+	if m == nil {
+		return nil
+	}
 	if err := m.Doubt(ctx, room); err != nil {
 		return err
 	}
@@ -150,11 +153,13 @@ func (m *Memory) Meant(ctx context.Context, room, what string) (texts, events []
 		}
 		for _, n := range notes {
 			if n.ID == what {
-				return quoted(n), nil, nil
+				return append(longer([]string{n.Quote}), n.Text), nil, nil
 			}
 		}
+		found := false
 		err = m.use(ctx, room, lookTime, func(ctx context.Context, x *memory.Index) error {
 			entries, err := x.Entries(ctx, what)
+			found = len(entries) > 0
 			for _, e := range entries {
 				texts = append(texts, strings.Split(e.Text, mark)...)
 				if e.Event != "" {
@@ -170,8 +175,11 @@ func (m *Memory) Meant(ctx context.Context, room, what string) (texts, events []
 			}
 			return err
 		})
-		if err != nil || len(texts)+len(events) > 0 {
-			return longer(texts), events, err
+		if texts = longer(texts); err == nil && found && len(texts)+len(events) == 0 {
+			err = ErrTooShort
+		}
+		if err != nil || found {
+			return texts, events, err
 		}
 	}
 	if len(scrub.Plain(what)) < 3 {

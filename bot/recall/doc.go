@@ -34,7 +34,7 @@
 // # Embeddings
 //
 // With [Memory.Embeddings], searches also use vectors of a model, so that they find what is said in other words.
-// [Memory.Embed] fetches those of new entries in the background; a search waits half a second for that of its query,
+// [Memory.Work] fetches those of new entries in the background; a search waits half a second for that of its query,
 // and then uses words alone. What keeps failing is turned off for a growing time. Each request counts as use of the
 // room.
 //

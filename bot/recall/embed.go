@@ -12,12 +12,11 @@ import (
 )
 
 const (
-	askTime    = 500 * time.Millisecond // how long a room waits for the vector of its query
-	batchTime  = 30 * time.Second       // of a request for the vectors of new entries
-	batchSize  = 32                     // texts of a request
-	turnSize   = 10                     // requests for a room before it is another room's turn
-	maxWaiting = 1000                   // rooms whose entries wait for vectors
-	maxAsked   = 4 << 10                // bytes of a query
+	askTime   = 500 * time.Millisecond // how long a room waits for the vector of its query
+	batchTime = 30 * time.Second       // of a request for the vectors of new entries
+	batchSize = 32                     // texts of a request
+	turnSize  = 10                     // requests for a room before it is another room's turn
+	maxAsked  = 4 << 10                // bytes of a query
 )
 
 // Embedder returns the vectors of texts, each of memory.Dimensions. Query says whether the text is searched for or
@@ -31,17 +30,15 @@ type embedder struct {
 	// Fetching for searches has its own breaker: it has to be fast.
 	asks, batches breaker
 
-	wake    chan struct{}
 	mu      sync.Mutex
-	waiting []string // rooms
 	allowed func(ctx context.Context, room string) error
 	spend   func(room string, tokens int64)
 }
 
-// Embeddings makes searches use the vectors of a model. Call it before anything else. [Memory.Embed] fetches those of
+// Embeddings makes searches use the vectors of a model. Call it before anything else. [Memory.Work] fetches those of
 // what rooms know.
 func (m *Memory) Embeddings(model string, fetch Embedder) {
-	m.embedder = &embedder{model: model, fetch: fetch, wake: make(chan struct{}, 1)}
+	m.embedder = &embedder{model: model, fetch: fetch}
 }
 
 // Account sets who is asked before each request for embeddings whether the room may make it, and who is told how many
@@ -110,66 +107,6 @@ func (m *Memory) count(b *breaker, query bool, err error) {
 	if off := b.done(time.Now(), err); off > 0 {
 		m.log.Warn().Err(err).Str("off", off.String()).Bool("query", query).
 			Msg("embeddings fail: memory is searched by words alone")
-	}
-}
-
-// embedSoon makes Embed look at a room. It never waits.
-func (m *Memory) embedSoon(room string) {
-	e := m.embedder
-	if e == nil {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, one := range e.waiting {
-		if one == room {
-			return
-		}
-	}
-	if len(e.waiting) < maxWaiting { // otherwise its next task does it
-		e.waiting = append(e.waiting, room)
-	}
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
-
-// next takes a room whose entries wait for vectors.
-func (e *embedder) next() (room string, ok bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.waiting) == 0 {
-		return "", false
-	}
-	room, e.waiting = e.waiting[0], e.waiting[1:]
-	return room, true
-}
-
-// Embed fetches the vectors of what rooms learn, in the background, until ctx ends. What fails waits for the room's
-// next task.
-func (m *Memory) Embed(ctx context.Context) {
-	if m == nil || m.embedder == nil {
-		return
-	}
-	for {
-		room, ok := m.embedder.next()
-		if !ok {
-			select {
-			case <-ctx.Done():
-				return
-			case <-m.embedder.wake:
-			}
-			continue
-		}
-		more, err := m.embedTurn(ctx, room)
-		m.warn(ctx, room, "cannot store the embeddings of a room", err)
-		if ctx.Err() != nil {
-			return
-		}
-		if more {
-			m.embedSoon(room)
-		}
 	}
 }
 

@@ -61,7 +61,7 @@ func newEmbeddings(t *testing.T) (*Memory, *embeddings, *bytes.Buffer) {
 func embedNow(t *testing.T, m *Memory) {
 	t.Helper()
 	for {
-		room, ok := m.embedder.next()
+		room, ok := m.next()
 		if !ok {
 			return
 		}
@@ -175,12 +175,12 @@ func TestSlowEmbeddingsDelayNothing(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); m.Embed(ctx) }()
+	go func() { defer close(ended); m.Work(ctx) }()
 	cancel()
 	select {
 	case <-ended:
 	case <-time.After(5 * time.Second):
-		t.Error("Embed does not end with its context")
+		t.Error("Work does not end with its context")
 	}
 }
 
@@ -202,7 +202,7 @@ func TestWaitingRoomsAreBounded(t *testing.T) {
 	for i := range 3 * maxWaiting {
 		m.embedSoon(fmt.Sprintf("!%d", i/2))
 	}
-	if n := len(m.embedder.waiting); n != maxWaiting {
+	if n := len(m.waiting); n != maxWaiting {
 		t.Errorf("%d rooms wait, want %d", n, maxWaiting)
 	}
 }
@@ -211,10 +211,12 @@ func TestWithoutEmbeddings(t *testing.T) {
 	m := newMemory(t)
 	m.Account(nil, nil)
 	m.embedSoon("!r")
-	m.Embed(t.Context()) // ends at once
+	if _, waits := m.next(); waits {
+		t.Error("a room waits for nothing")
+	}
 	if v := m.Vector(t.Context(), askTime, "!r", "x"); v.Values != nil {
 		t.Error("there is a vector")
 	}
 	(*Memory)(nil).Account(nil, nil)
-	(*Memory)(nil).Embed(t.Context())
+	(*Memory)(nil).Work(t.Context())
 }

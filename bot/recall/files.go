@@ -15,6 +15,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/scrub"
 	"matrix-tui/workspace"
@@ -23,8 +24,8 @@ import (
 const (
 	// filesTime bounds an exchange with the files in a container.
 	filesTime = 20 * time.Second
-	// maxFile is the largest file that is read, in bytes. The bot adds nothing to MEMORY.md beyond half of it, or to a
-	// daily log beyond an eighth.
+	// maxFile is the largest file that is read, in bytes; larger ones are left alone. The bot adds nothing to MEMORY.md
+	// beyond half of it, or to a daily log beyond an eighth.
 	maxFile = 1 << 20
 	// maxLogs and maxLogBytes bound the daily logs: the oldest of the bot's are removed. The record has what they said.
 	maxLogs, maxLogBytes = 400, maxFile / 2
@@ -43,19 +44,23 @@ type exchange struct {
 	notes     map[string][]state.Note // by file, the oldest first
 	forgotten state.Forgotten
 	scrub     *scrub.Scrub // of lines, or nil
-	removed   int          // lines
+	forget    Forget
+	removed   int // lines
 
 	added, gone   []state.Note
 	shown, hidden []string // notes that their files have now, or no longer
 	full          bool
 }
 
+// Forget takes what somebody has removed from a file out of all that is kept of the room. It may be repeated.
+type Forget func(ctx context.Context, change *scrub.Scrub) error
+
 // Sync brings the memory files in a room's container and the record in line. Notes are written to their files, and what
 // was forgotten is removed from them: Sync returns how many lines. What people or the agent have added to them becomes
-// notes, and notes whose lines they have removed are forgotten. scrub also removes lines, if it is not nil. Call Sync
-// while no task runs in the container.
-func (m *Memory) Sync(ctx context.Context, id string, container Container,
-	scrub *scrub.Scrub) (removed int, err error) {
+// notes, and notes whose lines they have removed are forgotten: forget takes what they say from where it was said.
+// scrub also removes lines, if it is not nil. Call Sync while no task runs in the container.
+func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub *scrub.Scrub,
+	forget Forget) (removed int, err error) {
 	if m == nil {
 		return 0, nil
 	}
@@ -65,7 +70,7 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container,
 	r := m.room(id)
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
-	e := exchange{Memory: m, id: id, scrub: scrub, notes: map[string][]state.Note{}}
+	e := exchange{Memory: m, id: id, scrub: scrub, forget: forget, notes: map[string][]state.Note{}}
 	notes, err := m.journal.Memory.Notes(ctx, id)
 	if err != nil {
 		return 0, err
@@ -76,12 +81,16 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container,
 	if e.forgotten, err = m.journal.Memory.Forgotten(ctx, id); err != nil {
 		return 0, err
 	}
-	files, err := readFiles(ctx, container)
+	files, left, err := readFiles(ctx, container)
 	if err != nil {
 		return 0, err
 	}
 	for name, now := range e.merged(files) {
 		if now == files[name] {
+			continue
+		}
+		if left[name] {
+			e.noteFull(name)
 			continue
 		}
 		if err := container.WriteFile(ctx, workspace.Dir+"/"+name, []byte(now)); err != nil {
@@ -125,7 +134,7 @@ func (e *exchange) merged(files map[string]string) map[string]string {
 // apply stores what the files have changed. It may be repeated: a note is gone after what it says.
 func (e *exchange) apply(ctx context.Context) error {
 	if len(e.gone) > 0 {
-		if err := e.forget(ctx); err != nil {
+		if err := e.forgetGone(ctx); err != nil {
 			return err
 		}
 	}
@@ -151,9 +160,9 @@ func (e *exchange) remaining() []state.Note {
 	})
 }
 
-// forget removes the notes that are gone, and what they say from the history, which the next session is given, and the
-// record, unless it lives on in another note, as when somebody has added to a line.
-func (e *exchange) forget(ctx context.Context) error {
+// forgetGone removes the notes that are gone, and what they say from wherever it was said, unless it lives on in
+// another note, as when somebody has added to a line.
+func (e *exchange) forgetGone(ctx context.Context) error {
 	alive := ""
 	for _, n := range e.remaining() {
 		if n.Kind != state.Episodic { // a log only tells when it was said
@@ -168,49 +177,61 @@ func (e *exchange) forget(ctx context.Context) error {
 			}
 		}
 	}
-	scrub := scrub.Replacing(scrub.Deleted, texts...)
+	if err := e.Doubt(ctx, e.id); err != nil {
+		return err
+	}
 	if err := e.journal.Memory.KeepForgotten(ctx, e.id, texts...); err != nil {
 		return err
 	}
-	if _, err := e.store.Conversations.Scrub(ctx, e.id, scrub); err != nil {
-		return err
-	}
-	if _, err := e.journal.Removal.Scrub(ctx, e.id, e.id, scrub); err != nil {
+	if err := e.forget(ctx, scrub.Replacing(scrub.Deleted, texts...)); err != nil {
 		return err
 	}
 	return errors.Join(e.journal.Memory.RemoveNotes(ctx, e.gone...), e.Doubt(ctx, e.id))
 }
 
-// pack prints the memory files, the newest logs first. It follows no link, and refuses to read a file that is too
-// large.
+// pack prints the memory files as an archive, the newest logs first, up to maxFile each and 6 MB together. It follows
+// no link. On stderr are the names of those that it leaves out.
 const pack = `cd ` + workspace.Dir + ` || exit 1
-big=$(find MEMORY.md context.md status.md -maxdepth 0 -size +1024k 2>/dev/null); [ -z "$big" ] || exit 9
-{ find MEMORY.md context.md status.md -maxdepth 0 -type f -print0
-find memory -maxdepth 1 -type f -name '[0-9]*-*.md' -size -1025k -print0 | sort -rz; } 2>/dev/null | tar -cf - --null -T - 2>/dev/null`
+{ find MEMORY.md context.md status.md -maxdepth 0 -type f -printf '%s %p\n'
+find memory -maxdepth 1 -type f -name '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md' -printf '%s %p\n' | sort -rk2
+} 2>/dev/null | awk '$1 > 1048576 || (all += $1 + 1024) > 6000000 { print $2 > "/dev/stderr"; next } { print $2 }' |
+tar -cf - -T -`
 
-// maxPacked bounds what is read, in bytes. Older logs are not looked at.
+// maxPacked is more than pack prints, in bytes.
 const maxPacked = 8 << 20
 
-// readFiles returns the files that are there, by name.
-func readFiles(ctx context.Context, container Container) (map[string]string, error) {
+// readFiles returns the files that are there by name, and which others there are.
+func readFiles(ctx context.Context, container Container) (files map[string]string, left map[string]bool, err error) {
 	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", pack}, MaxOutput: maxPacked})
-	if err == nil && res.Code == 9 {
-		err = fmt.Errorf("one has more than %d bytes", maxFile)
+	switch {
+	case err == nil && res.Truncated:
+		err = fmt.Errorf("they have more than %d bytes", maxPacked)
+	case err == nil && res.Code != 0:
+		err = fmt.Errorf("exit %d: %s", res.Code, clean.Line(string(res.Stderr), 200))
+	case err == nil && !bytes.HasSuffix(res.Stdout, make([]byte, 1024)):
+		err = errors.New("the archive has no end")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read memory files: %w", err)
+		return nil, nil, fmt.Errorf("read memory files: %w", err)
 	}
-	files := map[string]string{}
+	files, left = map[string]string{}, map[string]bool{}
+	for name := range strings.Lines(string(res.Stderr)) {
+		left[strings.TrimSpace(name)] = true
+	}
 	for in := tar.NewReader(bytes.NewReader(res.Stdout)); ; {
 		head, err := in.Next()
-		if err != nil { // also that it was cut
-			return files, nil
+		if errors.Is(err, io.EOF) {
+			return files, left, nil
 		}
-		if name := head.Name; name == mainFile || name == contextFile || name == statusFile || dayOf(name) != "" {
-			data, err := io.ReadAll(in)
-			if err != nil {
-				return files, nil
-			}
+		var data []byte
+		if err == nil {
+			data, err = io.ReadAll(in)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("read memory files: %w", err)
+		}
+		if name := head.Name; head.Typeflag == tar.TypeReg &&
+			(name == mainFile || name == contextFile || name == statusFile || dayOf(name) != "") {
 			files[name] = string(data)
 		}
 	}

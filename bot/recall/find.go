@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,6 +61,9 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 		return err
 	})
 	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			m.soon(room) // its index has to be built
+		}
 		m.warn(stopping, room, "cannot search the memory of a room", err)
 		return Known{}
 	}

@@ -123,7 +123,7 @@ func (e *exchange) merge(name, content string) string {
 	return content
 }
 
-// noteFull logs once that notes do not fit in their file.
+// noteFull logs once that a file has no room for what is new.
 func (e *exchange) noteFull(name string) {
 	if !e.full {
 		e.log.Warn().Str("room", e.id).Str("file", name).Msg("a memory file is full: what is new is only in the record")

@@ -134,7 +134,7 @@ func TestRefillWithoutSecrets(t *testing.T) {
 		{Kind: transcripts.KindUser, Event: "$2", Text: "correct horse battery"},
 		{Kind: transcripts.KindAssistant, Text: "Logged in with correct horse battery."},
 		{Kind: transcripts.KindUser, Event: "$3", Text: "thanks a lot"},
-	})
+	}, func(string, string, []transcripts.Line) bool { return false })
 	if len(docs) != 1 || len(docs[0].Entries) != 4 {
 		t.Fatalf("documents %+v", docs)
 	}

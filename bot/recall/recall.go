@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +20,10 @@ const (
 	readTime = 2 * time.Second
 	// writeTime bounds how long a finished task holds up the next one.
 	writeTime = 20 * time.Second
+	// fillTime bounds how long it takes to build an index: 4 s for 12 MB.
+	fillTime = 5 * time.Minute
+	// maxWaiting is how many rooms wait for Work. The others do it when they need their memory.
+	maxWaiting = 1000
 )
 
 // Memory is what all rooms remember. A nil Memory learns and finds nothing. Its methods are safe for concurrent use.
@@ -31,22 +36,25 @@ type Memory struct {
 
 	embedder *embedder // nil: searches use words alone
 
-	mu    sync.Mutex
-	rooms map[string]*room
+	wake    chan struct{}
+	mu      sync.Mutex
+	rooms   map[string]*room
+	waiting []string // rooms that Work looks at
 }
 
 // room is what this process knows of a room.
 type room struct {
 	mu      sync.Mutex
-	checked bool       // the index has what the record has
-	speech  Speech     // of the task that runs
-	syncing sync.Mutex // held by Sync
+	checked bool          // the index has what the record has
+	speech  Speech        // of the task that runs
+	syncing sync.Mutex    // held by Sync
+	filling chan struct{} // held by who fills the index
 }
 
 // New returns the memory in a state directory. The secrets never get into it.
 func New(dir string, store *state.Store, journal *state.Journal, log zerolog.Logger, secrets ...string) *Memory {
 	return &Memory{dir: dir, store: store, journal: journal, filter: NewFilter(secrets...), log: log,
-		rooms: map[string]*room{}}
+		rooms: map[string]*room{}, wake: make(chan struct{}, 1)}
 }
 
 func (m *Memory) room(id string) *room {
@@ -54,34 +62,53 @@ func (m *Memory) room(id string) *room {
 	defer m.mu.Unlock()
 	r := m.rooms[id]
 	if r == nil {
-		r = &room{}
+		r = &room{filling: make(chan struct{}, 1)}
 		m.rooms[id] = r
 	}
 	return r
 }
 
-// with opens the index of a room for one use, and fills one that is new or that lacks something.
+// with uses the index of a room, and fills one that is new or that lacks something before. If the record changes
+// meanwhile, it does so again.
 func (m *Memory) with(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
+	for range 5 {
+		err = m.once(ctx, id, do)
+		if !errors.Is(err, memory.ErrDoubt) {
+			break
+		}
+	}
+	return err
+}
+
+func (m *Memory) once(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
+	r := m.room(id)
+	if !r.is() {
+		select {
+		case r.filling <- struct{}{}:
+			defer func() { <-r.filling }()
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the index of a room: %w", ctx.Err())
+		}
+	}
 	x, err := memory.Open(ctx, m.dir, id)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closed := x.Close(); err == nil {
-			err = closed
-		}
-	}()
-	r := m.room(id)
-	r.mu.Lock()
-	checked := r.checked
-	r.mu.Unlock()
-	if !checked || x.Unfilled() {
+	defer func() { err = errors.Join(err, x.Close()) }()
+	if !r.is() || x.Unfilled() {
+		r.set(true)
 		if err := m.Fill(ctx, x); err != nil {
+			r.set(false)
 			return err
 		}
-		r.set(true)
 	}
 	return do(x)
+}
+
+func (r *room) is() (checked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.checked
 }
 
 func (r *room) set(checked bool) {
@@ -202,12 +229,13 @@ func (m *Memory) Move(ctx context.Context, from, to string) error {
 	return errors.Join(m.Doubt(ctx, to), memory.Remove(m.dir, from))
 }
 
-// Doubt empties the index of a room, because the record changes: the next use builds it again. Call it before the
-// change, or a crash in between leaves what was there.
+// Doubt says that the record changes, or has changed: what the index has is compared with it before the next use. Call
+// it before the change, or a crash in between leaves what was there, and after it.
 func (m *Memory) Doubt(ctx context.Context, id string) error {
 	if m == nil {
 		return nil
 	}
+	defer m.soon(id)
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	x, err := memory.Open(ctx, m.dir, id)
@@ -215,5 +243,5 @@ func (m *Memory) Doubt(ctx context.Context, id string) error {
 		return err
 	}
 	m.room(id).set(false)
-	return errors.Join(x.Empty(ctx), x.Close())
+	return errors.Join(x.Doubt(ctx), x.Close())
 }

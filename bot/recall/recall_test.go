@@ -1,10 +1,19 @@
 package recall
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state"
+	"matrix-tui/state/memory"
+	"matrix-tui/state/transcripts"
 )
 
 // lines returns the lines that a room's files are to have.
@@ -46,6 +55,79 @@ func TestLearnAtOnce(t *testing.T) {
 	}
 }
 
+// A conversation that has not changed stays, but not if something of it was forgotten.
+func TestRebuildKeepsConversations(t *testing.T) {
+	m := newMemory(t)
+	files, err := transcripts.Open(m.dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for event, text := range map[string]string{"$1": "the walrus is called Emil", "$2": "the otter is called Anna"} {
+		if err := files.Append("!r", transcripts.Line{Kind: transcripts.KindBegin, Event: event, Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := func(query string) string {
+		if err := m.Rebuild(t.Context(), "!r"); err != nil {
+			t.Fatal(err)
+		}
+		hits, err := m.Search(t.Context(), "!r", memory.Query{Text: query, Max: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(hits)
+	}
+	if got := found("walrus") + found("otter"); !strings.Contains(got, "Emil") || !strings.Contains(got, "Anna") {
+		t.Errorf("found %s", got)
+	}
+	if err := m.journal.Memory.KeepForgotten(t.Context(), "!r", "the walrus is called Emil"); err != nil {
+		t.Fatal(err)
+	}
+	if got := found("walrus") + found("otter"); strings.Contains(got, "Emil") || !strings.Contains(got, "Anna") {
+		t.Errorf("found %s", got)
+	}
+}
+
+// After a change of the record, Work makes the index what it has, and a task that learns meanwhile loses nothing.
+func TestWorkRebuilds(t *testing.T) {
+	m := newMemory(t)
+	add(t, m, state.Semantic, "The walrus is called Emil.")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); m.Work(ctx) }()
+	for range 3 {
+		if err := m.Doubt(t.Context(), "!r"); err != nil {
+			t.Fatal(err)
+		}
+		learn(t, m, task(1, 0, "count the doors", "Nine doors"))
+	}
+	if err := m.journal.Memory.RemoveNotes(t.Context(), state.Note{Room: "!r", Text: "The walrus is called Emil."}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Doubt(t.Context(), "!r"); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		x, err := memory.Open(t.Context(), m.dir, "!r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := x.Search(t.Context(), memory.Query{Text: "walrus doors", Max: 9})
+		done := !x.Unfilled()
+		if err := errors.Join(err, x.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if done && len(hits) > 0 && !strings.Contains(fmt.Sprint(hits), "walrus") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("found %v, rebuilt: %v", hits, done)
+		}
+	}
+	cancel()
+	<-ended
+}
+
 // What memory adds to a task: Find before it starts, Learn after its answer is stored.
 func BenchmarkTask(b *testing.B) {
 	m := newMemory(b)
@@ -71,4 +153,30 @@ func BenchmarkTask(b *testing.B) {
 			}
 		}
 	})
+}
+
+// What an edit or a deleted message costs in the background, in a room in which 700 KB were said.
+func BenchmarkRebuild(b *testing.B) {
+	m := newMemory(b)
+	files, err := transcripts.Open(m.dir, zerolog.Nop())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := range 300 {
+		event := fmt.Sprint("$", n)
+		if err := files.Append("!r", transcripts.Line{Kind: transcripts.KindBegin, Event: event, Text: strings.Repeat(fmt.Sprintf("word%d other%d ", n%997, n%89), 100)}); err != nil {
+			b.Fatal(err)
+		}
+		if err := files.Append("!r", transcripts.Line{Kind: transcripts.KindAssistant, Event: event, Text: strings.Repeat(fmt.Sprintf("answer%d thing%d ", n%997, n%89), 100)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := m.Rebuild(b.Context(), "!r"); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := m.Rebuild(b.Context(), "!r"); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

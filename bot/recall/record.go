@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -12,10 +13,8 @@ import (
 	"matrix-tui/state/execution"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/scrub"
+	"matrix-tui/state/transcripts"
 )
-
-// maxRefill bounds what is read of transcripts, the newest, in bytes: a task waits for it.
-const maxRefill = 2 << 20
 
 // executionPath names what was done for a task.
 func executionPath(id string) string { return "execution/" + id }
@@ -49,7 +48,7 @@ const leastHashed = 12
 
 // put stores documents, without what was forgotten.
 func (m *Memory) put(ctx context.Context, x *memory.Index, docs ...memory.Document) error {
-	docs, err := m.permitted(ctx, x.Room(), docs)
+	docs, err := m.permitted(ctx, x.Room, docs)
 	if err != nil {
 		return err
 	}
@@ -70,25 +69,34 @@ func (m *Memory) permitted(ctx context.Context, room string, docs []memory.Docum
 // Fill rebuilds an index that must be, and adds to another what it may lack after a crash: the newest notes and tasks.
 func (m *Memory) Fill(ctx context.Context, x *memory.Index) error {
 	if x.Unfilled() {
-		docs, err := m.all(ctx, x.Room())
+		origins, err := x.Origins(ctx)
 		if err != nil {
 			return err
 		}
-		return x.Rebuild(ctx, docs...)
+		docs, err := m.all(ctx, x.Room, origins)
+		if err != nil {
+			return err
+		}
+		err = x.Rebuild(ctx, docs...)
+		if errors.Is(err, memory.ErrFull) {
+			m.warn(ctx, x.Room, "the memory of a room lacks what has no room", err)
+			return nil
+		}
+		return err
 	}
-	docs, err := m.done(ctx, x.Room(), func(path string) (bool, error) { return x.Has(ctx, path) })
+	docs, err := m.done(ctx, x.Room, func(path string) (bool, error) { return x.Has(ctx, path) })
 	if err != nil {
 		return err
 	}
-	notes, err := m.journal.Memory.Notes(ctx, x.Room())
+	notes, err := m.journal.Memory.Notes(ctx, x.Room)
 	if err != nil {
 		return err
 	}
 	return m.put(ctx, x, append(docs, documents(notes[:min(len(notes), mostRecent)])...)...)
 }
 
-// all is what the index of a room has.
-func (m *Memory) all(ctx context.Context, room string) ([]memory.Document, error) {
+// all is what the index of a room has to have. Conversations of one of some origins, by path, are the Same.
+func (m *Memory) all(ctx context.Context, room string, origins map[string]string) ([]memory.Document, error) {
 	docs, err := m.done(ctx, room, func(string) (bool, error) { return false, nil })
 	if err != nil {
 		return nil, err
@@ -97,7 +105,14 @@ func (m *Memory) all(ctx context.Context, room string) ([]memory.Document, error
 	if err != nil {
 		return nil, err
 	}
-	said, err := m.transcribed(room)
+	forgotten, err := m.journal.Memory.Forgotten(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	said, err := m.transcribed(room, func(path, origin string, lines []transcripts.Line) bool {
+		return origins[path] == origin &&
+			!slices.ContainsFunc(lines, func(line transcripts.Line) bool { return forgotten.Has(line.Text) })
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -134,22 +149,24 @@ func (m *Memory) done(ctx context.Context, room string,
 // Unlearn keeps what a scrub hits out of the index, also if the history and the transcript still have it. It returns
 // how many entries that are.
 func (m *Memory) Unlearn(ctx context.Context, room string, scrub *scrub.Scrub) (n int, err error) {
-	docs, err := m.all(ctx, room)
+	docs, err := m.all(ctx, room, nil)
 	if err != nil {
 		return 0, err
 	}
 	var texts []string
+	var hit []memory.Document
 	for _, doc := range docs {
 		for _, e := range doc.Entries {
-			if _, hit := scrub.Text(e.Text); hit {
-				texts = append(texts, e.Text)
+			if _, is := scrub.Text(e.Text); is {
+				texts, hit = append(texts, e.Text), append(hit, memory.Document{Path: doc.Path})
 			}
 		}
 	}
 	if err := m.journal.Memory.KeepForgotten(ctx, room, texts...); err != nil {
 		return 0, err
 	}
-	return len(texts), m.Rebuild(ctx, room)
+	err = m.with(ctx, room, func(x *memory.Index) error { return x.Put(ctx, hit...) })
+	return len(texts), errors.Join(err, m.Rebuild(ctx, room))
 }
 
 // mostRecent is how many notes an index that was filled before may lack.

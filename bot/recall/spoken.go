@@ -2,6 +2,9 @@ package recall
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -46,17 +49,27 @@ func importDocument(path string, messages []state.Imported) memory.Document {
 	return doc
 }
 
-// transcribed reads what was said from the transcripts of a room and of those that it replaces.
-func (m *Memory) transcribed(room string) (docs []memory.Document, err error) {
-	left := int64(maxRefill)
+// maxSpoken bounds what is read of transcripts, the newest, in bytes.
+const maxSpoken = 16 << 20
+
+// isSame reports whether the index has a conversation of an origin, and all of it may stay.
+type isSame func(path, origin string, lines []transcripts.Line) bool
+
+// transcribed reads what was said from the transcripts of a room and of those that it replaces. A room that another one
+// replaces has none.
+func (m *Memory) transcribed(room string, same isSame) (docs []memory.Document, err error) {
+	if m.store.SuccessorOf(room) != room {
+		return nil, nil
+	}
+	left := maxSpoken
 	for _, one := range append([]string{room}, m.store.Predecessors(room)...) {
-		lines, err := transcripts.Read(m.dir, one, left)
+		lines, err := transcripts.Spoken(m.dir, one, left)
 		if err != nil {
 			return nil, err
 		}
-		docs = append(m.filter.conversations(one, lines), docs...) // the oldest first
+		docs = append(m.filter.conversations(one, lines, same), docs...) // the oldest first
 		for _, line := range lines {
-			left -= int64(len(line.Text))
+			left -= len(line.Text)
 		}
 		if left <= 0 {
 			break
@@ -66,19 +79,13 @@ func (m *Memory) transcribed(room string) (docs []memory.Document, err error) {
 }
 
 // conversations reads what was said from a transcript, task by task.
-func (f *Filter) conversations(room string, lines []transcripts.Line) (docs []memory.Document) {
+func (f *Filter) conversations(room string, lines []transcripts.Line, same isSame) (docs []memory.Document) {
 	byTask, order, path := map[string][]transcripts.Line{}, []string{}, ""
 	for _, line := range lines {
 		if line.Kind == transcripts.KindBegin {
 			if path = conversationPath(room, line.Event); isCompaction(line.Text) {
 				path = ""
 			}
-		}
-		switch line.Kind {
-		case transcripts.KindBegin, transcripts.KindUser, transcripts.KindAssistant:
-			// what the tools printed is not worth remembering
-		default:
-			continue
 		}
 		if path == "" {
 			continue
@@ -89,13 +96,21 @@ func (f *Filter) conversations(room string, lines []transcripts.Line) (docs []me
 		byTask[path] = append(byTask[path], line)
 	}
 	for _, path := range order {
-		docs = append(docs, f.transcribed(path, byTask[path]))
+		lines, sum := byTask[path], sha256.New()
+		for _, line := range lines {
+			fmt.Fprintf(sum, "%s %q %q %d ", line.Kind, line.Event, line.Text, line.Time.UnixNano())
+		}
+		doc := memory.Document{Path: path, Origin: hex.EncodeToString(sum.Sum(nil)[:16]), Same: true}
+		if !same(path, doc.Origin, lines) { // the filter takes a second for 200 KB
+			doc = f.transcribed(doc, lines)
+		}
+		docs = append(docs, doc)
 	}
 	return docs
 }
 
-func (f *Filter) transcribed(path string, lines []transcripts.Line) memory.Document {
-	doc := memory.Document{Source: memory.SourceTranscript, Path: path}
+func (f *Filter) transcribed(doc memory.Document, lines []transcripts.Line) memory.Document {
+	doc.Source, doc.Same = memory.SourceTranscript, false
 	var secrets []string // that people gave as answers
 	asked := ""
 	for _, line := range lines {

@@ -39,7 +39,10 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 		}
 	}
 	change := scrub.Without(texts...)
-	if out, err = e.scrub(ctx, change); err != nil || e.Store.Containers.Of(e.ID) == "" {
+	if out, err = e.scrub(ctx, change); err != nil {
+		return out, err
+	}
+	if err := e.Recall.Rebuild(ctx, e.ID); err != nil || e.Store.Containers.Of(e.ID) == "" {
 		return out, err
 	}
 	out.Entries += len(events)
@@ -99,23 +102,29 @@ func (e *Env) scrub(ctx context.Context, change *scrub.Scrub) (out Forgot, err e
 const sweep = `keep=; for id; do keep="$keep|$id|-$(printf %.8s "$id")\.jsonl"; done
 find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' -o -path '*/logs/*' \) 2>/dev/null | grep -vE "^$keep" | tr '\n' '\0' | xargs -0r rm -f --`
 
-// tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions
-// that nobody continues. change also finds lines that are no notes; nil if the text is not known any more. It returns
-// how many lines it has removed.
+// tidy brings the files of notes and the record in line, and removes what was forgotten from the container: from the
+// files, and with the recordings of sessions that nobody continues. change also finds lines that are no notes; nil if
+// the text is not known any more. It returns how many lines it has removed.
 func (e *Env) tidy(ctx context.Context, container *sandbox.Container, change *scrub.Scrub) (lines int, err error) {
 	untidy, err := e.Journal.Memory.Untidy(ctx, e.ID)
-	if err != nil || !untidy {
+	if err != nil {
 		return 0, err
 	}
-	keep := append([]string{"no session"}, e.Sessions(ctx)...)
-	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", sweep, "sh"}, keep...)})
-	if err == nil && res.Code != 0 {
-		err = fmt.Errorf("exit %d", res.Code)
+	if untidy {
+		keep := append([]string{"no session"}, e.Sessions(ctx)...)
+		res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", sweep, "sh"}, keep...)})
+		if err == nil && res.Code != 0 {
+			err = fmt.Errorf("exit %d", res.Code)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("remove recordings: %w", err)
+		}
 	}
-	if err != nil {
-		return 0, fmt.Errorf("remove recordings: %w", err)
-	}
-	if lines, err = e.Recall.Sync(ctx, e.ID, container, change); err != nil {
+	lines, err = e.Recall.Sync(ctx, e.ID, container, change, func(ctx context.Context, gone *scrub.Scrub) error {
+		_, err := e.scrub(ctx, gone)
+		return err
+	})
+	if err != nil || !untidy {
 		return lines, err
 	}
 	return lines, e.Journal.Memory.Tidied(ctx, e.ID)

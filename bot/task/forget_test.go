@@ -81,6 +81,14 @@ func kept(t *testing.T, dir, text string, want ...bool) (files []string) {
 	return files
 }
 
+// rebuilt does what Memory.Work does in the background.
+func rebuilt(t *testing.T, env *Env) {
+	t.Helper()
+	if err := env.Recall.Rebuild(t.Context(), "!r"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A password that the memory has filtered, and a text beyond what it takes of a message, are forgotten everywhere. The next
 // session gets nothing of it from the history.
 func TestForgetEverywhere(t *testing.T) {
@@ -139,6 +147,7 @@ func TestRedactEverywhere(t *testing.T) {
 	if _, err := env.Journal.Purge(t.Context(), time.Unix(0, 0)); err != nil {
 		t.Fatal(err)
 	}
+	rebuilt(t, env)
 	if left := kept(t, dir, "Pixel"); len(left) > 0 {
 		t.Errorf("still in %v", left)
 	}
@@ -154,6 +163,7 @@ func TestRewrite(t *testing.T) {
 	if history := env.Store.Conversations.History("!r"); history[0].Content != is {
 		t.Errorf("history %+v", history)
 	}
+	rebuilt(t, env)
 	if left := kept(t, dir, "called Rex"); len(left) > 0 {
 		t.Errorf("still in %v", left)
 	}
@@ -187,6 +197,7 @@ func TestRedactAgain(t *testing.T) {
 	if _, err := env.Journal.Purge(t.Context(), time.Unix(0, 0)); err != nil {
 		t.Fatal(err)
 	}
+	rebuilt(t, env)
 	if left := kept(t, dir, "Pixel"); len(left) > 0 {
 		t.Errorf("still in %v", left)
 	}

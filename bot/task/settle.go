@@ -135,7 +135,6 @@ func (s settlement) tidy(ctx context.Context) error {
 	if queued, err := env.Journal.Tasks.Count(ctx, env.ID, state.TaskQueued); err == nil && queued > 0 {
 		return nil // the next task does not wait for it, and does it at its end
 	}
-	_, err = env.Recall.Sync(ctx, env.ID, running, nil)
-	_, untidy := env.tidy(ctx, running, nil)
-	return errors.Join(err, untidy)
+	_, err = env.tidy(ctx, running, nil)
+	return err
 }

@@ -3,9 +3,9 @@
 //
 // The index is one SQLite file for all rooms, STATE_DIR/memory.db, with mode 0600. It is a cache of the record and the
 // transcripts; only vectors are nowhere else, and may be lost. A file that is damaged or of another release is deleted,
-// and every room says that it is Unfilled until its caller calls Rebuild with what it has. Nothing is removed from an
-// index but by Empty and Rebuild, or by a new version of a document. The text in it is not encrypted, like everything
-// in STATE_DIR except the device keys.
+// and every room says that it is Unfilled until its caller calls Rebuild with what it has. Whoever changes the record
+// calls Doubt before and after. Nothing is removed from an index but by Rebuild, or by a new version of a document. The
+// text in it is not encrypted, like everything in STATE_DIR except the device keys.
 //
 // An [Index] is one room's view of the file. It is cheap: Open it for a use, and Close it. Every query has the room in
 // its condition, and every word in the index its room's number in front: what one room remembers is never found from

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,6 +42,8 @@ type Document struct {
 	Person  string  // whom it is about, or "" for the whole room
 	Weight  float64 // its salience: what its scores are multiplied with; 0 counts as 1
 	Entries []Entry // in their order
+	Origin  string  // identifies what it was made of, or ""
+	Same    bool    // for Rebuild: it stays as it is; there are no Entries
 }
 
 // Entry is a message or a line.
@@ -64,6 +67,21 @@ const (
 	pause      = 2 * time.Hour
 	nightPause = 30 * time.Minute
 )
+
+// tidy makes a document as it is stored, and returns its hash.
+func (d *Document) tidy() []byte {
+	d.Path = clean.Line(d.Path, maxPath)
+	if d.Weight <= 0 {
+		d.Weight = 1
+	}
+	d.Entries = tidy(d.Entries)
+	all := sha256.New()
+	fmt.Fprintf(all, "%q %q %q %q %v", d.Source, d.Path, d.Kind, d.Person, d.Weight)
+	for _, e := range d.Entries {
+		fmt.Fprintf(all, "%d %d %d %q %q %q %v", e.From, e.To, nanos(e.Time), e.Speaker, e.Text, e.Event, e.Alone)
+	}
+	return all.Sum(nil)[:hashBytes]
+}
 
 // tidy returns the entries with valid text, long ones split, and none that is empty.
 func tidy(entries []Entry) []Entry {

@@ -20,8 +20,8 @@ func TestTextsAreEmbeddedOnce(t *testing.T) {
 	}
 	wantVectors(t, x, 2, 2)
 	// A text that comes back needs no new vector.
-	must(t, x.Empty(t.Context()))
-	wantVectors(t, x, 2, 0)
+	must(t, x.Doubt(t.Context()))
+	wantVectors(t, x, 2, 2)
 	must(t, x.Rebuild(t.Context(), document(SourceNote, "MEMORY.md", "## A\n\n- one about ferrets\n\n## B\n\n- a third about owls\n")))
 	if all := embedAll(t, x, model); len(all) != 0 {
 		t.Errorf("embedded %q again", all)
@@ -79,7 +79,7 @@ func TestForgottenTextLosesItsVector(t *testing.T) {
 	embedAll(t, x, model)
 	wantVectors(t, x, 2, 2)
 	printer := document(SourceNote, "b", "- The printer is on floor two.\n")
-	must(t, x.Empty(t.Context()))
+	must(t, x.Doubt(t.Context()))
 	must(t, x.Rebuild(t.Context(), printer))
 	wantVectors(t, x, 1, 1)
 
@@ -87,7 +87,7 @@ func TestForgottenTextLosesItsVector(t *testing.T) {
 	put(t, x, SourceLog, "log/1", "- The safe opens with 4711.\n")
 	some, err := x.Unembedded(t.Context(), scripted, 9)
 	must(t, err)
-	must(t, x.Empty(t.Context()))
+	must(t, x.Doubt(t.Context()))
 	must(t, x.Embed(t.Context(), scripted, some, [][]float32{valuesOf(model, some[0].Text)}))
 	must(t, x.Rebuild(t.Context(), printer, document(SourceLog, "log/1", "- Something else.\n"))) // may get the same number
 	wantVectors(t, x, 1, 1)

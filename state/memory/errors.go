@@ -19,6 +19,8 @@ var (
 	ErrNotFound = errors.New("not in the memory")
 	// ErrFull means that the memory of a room would grow beyond its bounds.
 	ErrFull = errors.New("memory is full")
+	// ErrDoubt means that the record has changed since Open.
+	ErrDoubt = errors.New("the record has changed")
 	// ErrLocked means that another program keeps the file locked.
 	ErrLocked = errors.New("memory is locked")
 	// ErrCut means that a model got a request for embeddings, and that its answer did not arrive, or cannot be used.
@@ -49,7 +51,7 @@ func explain(err error, path string) error {
 	code := sqlitefile.Code(err)
 	switch {
 	case errors.Is(err, ErrFull):
-		return sentence.Newf(err, "The memory of this room is full (%d MiB of text): forget imports. Nothing was changed.",
+		return sentence.Newf(err, "The memory of this room is full (%d MiB of text): forget imports.",
 			MaxText>>20)
 	case isLocked(err), errors.Is(err, ErrLocked):
 		return sentence.Newf(fmt.Errorf("%w: %w", ErrLocked, err),

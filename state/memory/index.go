@@ -28,8 +28,9 @@ type Index struct {
 	db       *sql.DB
 	lock     *os.File
 	path     string
-	name     string
+	Room     string
 	room     int64
+	doubts   int64 // at Open
 	unfilled bool
 }
 
@@ -39,7 +40,7 @@ func Path(dir string) string { return filepath.Join(dir, File) }
 // Open opens the memory of a room. A file that is damaged or of another release is deleted first: see Unfilled. It
 // returns ErrLocked if another program keeps the file locked. No error must stop a bot: it can go on without memory.
 func Open(ctx context.Context, dir, room string) (*Index, error) {
-	x := &Index{path: Path(dir), name: room}
+	x := &Index{path: Path(dir), Room: room}
 	if err := x.open(ctx); err != nil {
 		return nil, explain(fmt.Errorf("open memory: %w", errors.Join(err, x.close())), x.path)
 	}
@@ -176,22 +177,19 @@ func (x *Index) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const room = "SELECT id, NOT filled FROM room WHERE name = ?"
-	err = x.db.QueryRowContext(ctx, room, x.name).Scan(&x.room, &x.unfilled)
+	const room = "SELECT id, doubts, NOT filled FROM room WHERE name = ?"
+	err = x.db.QueryRowContext(ctx, room, x.Room).Scan(&x.room, &x.doubts, &x.unfilled)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if _, err = x.db.ExecContext(ctx, "INSERT INTO room (name) VALUES (?) ON CONFLICT DO NOTHING", x.name); err != nil {
+	if _, err = x.db.ExecContext(ctx, "INSERT INTO room (name) VALUES (?) ON CONFLICT DO NOTHING", x.Room); err != nil {
 		return err
 	}
-	return x.db.QueryRowContext(ctx, room, x.name).Scan(&x.room, &x.unfilled)
+	return x.db.QueryRowContext(ctx, room, x.Room).Scan(&x.room, &x.doubts, &x.unfilled)
 }
 
-// Room returns the room of the index.
-func (x *Index) Room() string { return x.name }
-
-// Unfilled reports whether the caller must Rebuild the index of the room: nothing is there yet, it was emptied, or the
-// file was damaged.
+// Unfilled reports whether the caller must Rebuild the index of the room: nothing is there yet, somebody has doubted
+// it, or the file was damaged.
 func (x *Index) Unfilled() bool { return x.unfilled }
 
 // Close closes the index.

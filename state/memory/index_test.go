@@ -139,3 +139,17 @@ func TestLocked(t *testing.T) {
 	}
 	must(t, tx.Rollback())
 }
+
+func TestGivenIsBounded(t *testing.T) {
+	x := openIn(t, t.TempDir())
+	var ids []string
+	for i := range maxGiven + 10 {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	must(t, x.Give(t.Context(), "s", ids...))
+	must(t, x.Give(t.Context(), "t", ids[:1]...))
+	given, err := x.Given(t.Context(), "s")
+	if must(t, err); len(given) != maxGiven-1 || given["10"] || !given[ids[len(ids)-1]] {
+		t.Errorf("%d were given", len(given))
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/state/clean"
 	"matrix-tui/state/sqlitefile"
 )
 
@@ -27,39 +26,6 @@ func (x *Index) Put(ctx context.Context, docs ...Document) error {
 	return x.write(ctx, "store documents", func(w *writer) error { return w.put(docs...) })
 }
 
-// Rebuild stores documents in place of all that the index has of the room, and keeps the vectors of texts that come
-// back.
-func (x *Index) Rebuild(ctx context.Context, docs ...Document) error {
-	err := x.write(ctx, "rebuild memory", func(w *writer) error {
-		err := errors.Join(w.dropAll(), w.put(docs...))
-		if err == nil {
-			_, err = w.exec("UPDATE room SET filled = 1 WHERE id = ?", w.room)
-		}
-		return errors.Join(err, w.dropUnused(maxVectors))
-	})
-	x.unfilled = x.unfilled && err != nil
-	return err
-}
-
-// Empty removes all that the index has of the room, which is Unfilled then.
-func (x *Index) Empty(ctx context.Context) error {
-	err := x.write(ctx, "empty memory", func(w *writer) error {
-		_, err := w.exec("UPDATE room SET filled = 0 WHERE id = ?", w.room)
-		return errors.Join(err, w.dropAll())
-	})
-	for _, statement := range []string{
-		"INSERT INTO words (words) VALUES ('optimize')", // the stems of deleted chunks stay until then
-		"PRAGMA wal_checkpoint(TRUNCATE)",
-	} {
-		if err == nil {
-			_, err = x.db.ExecContext(ctx, statement)
-			err = x.failed("empty memory", err)
-		}
-	}
-	x.unfilled = x.unfilled || err == nil
-	return err
-}
-
 // writer changes the memory of a room in one transaction.
 type writer struct {
 	ctx           context.Context
@@ -72,10 +38,18 @@ type writer struct {
 	chunks, bytes int64 // that have come
 }
 
-// write changes the memory of a room, or nothing.
+// write changes the memory of a room, or nothing. It returns ErrDoubt if somebody has doubted the room since Open.
 func (x *Index) write(ctx context.Context, what string, do func(*writer) error) error {
 	return x.failed(what, sqlitefile.InTx(ctx, x.db, func(tx *sql.Tx) error {
 		w := &writer{ctx: ctx, tx: tx, room: x.room, stems: newStemmer(), stmts: map[string]*sql.Stmt{}}
+		doubts := int64(0)
+		err := tx.QueryRowContext(ctx, "SELECT doubts FROM room WHERE id = ?", x.room).Scan(&doubts)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && doubts != x.doubts {
+			return ErrDoubt
+		}
+		if err != nil {
+			return err
+		}
 		if err := do(w); err != nil || !w.changed {
 			return err
 		}
@@ -115,24 +89,20 @@ func (w *writer) put(docs ...Document) error {
 }
 
 func (w *writer) putOne(doc *Document) error {
-	doc.Path = clean.Line(doc.Path, maxPath)
-	if doc.Weight <= 0 {
-		doc.Weight = 1
-	}
+	hash := doc.tidy()
 	var id int64
 	err := w.tx.QueryRowContext(w.ctx, "DELETE FROM document WHERE room = ? AND path = ? RETURNING id", w.room,
 		doc.Path).Scan(&id)
 	if err == nil {
 		err = w.drop("unit.document = ?", id)
 	}
-	entries := tidy(doc.Entries)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) || len(entries) == 0 {
+	if err != nil && !errors.Is(err, sql.ErrNoRows) || len(doc.Entries) == 0 {
 		return none(err)
 	}
 	w.changed = true
-	id, err = w.insert("INSERT INTO document (room, source, path, kind, person, weight) VALUES (?, ?, ?, ?, ?, ?)",
-		w.room, doc.Source, doc.Path, doc.Kind, doc.Person, doc.Weight)
-	for _, part := range units(doc, entries) {
+	id, err = w.insert(`INSERT INTO document (room, source, path, hash, kind, person, weight, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, w.room, doc.Source, doc.Path, hash, doc.Kind, doc.Person, doc.Weight, doc.Origin)
+	for _, part := range units(doc, doc.Entries) {
 		if err == nil {
 			err = w.addUnit(id, part)
 		}
@@ -221,9 +191,6 @@ func (w *writer) drop(which string, args ...any) error {
 	}
 	return nil
 }
-
-// dropAll removes what there is of the room, except the vectors.
-func (w *writer) dropAll() error { return errors.Join(w.drop("true"), w.dropEmpty()) }
 
 // dropEmpty removes documents of which no unit is left.
 func (w *writer) dropEmpty() error {

@@ -22,7 +22,7 @@ type Status struct {
 
 // Status describes the memory of the room.
 func (x *Index) Status(ctx context.Context) (Status, error) {
-	s := Status{Room: x.name, Sources: map[Source]int{}}
+	s := Status{Room: x.Room, Sources: map[Source]int{}}
 	var changed int64
 	err := x.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM document WHERE room = room.id), chunks, bytes, changed
 		FROM room WHERE id = ?`, x.room).Scan(&s.Documents, &s.Chunks, &s.Bytes, &changed)

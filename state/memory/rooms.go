@@ -105,7 +105,7 @@ func Remove(dir, room string) error {
 	if err != nil {
 		return err
 	}
-	err = x.Empty(ctx)
+	err = x.write(ctx, "remove memory", func(w *writer) error { return errors.Join(w.drop("true"), w.dropEmpty()) })
 	for _, statement := range []string{
 		"DELETE FROM vector WHERE room = ?", "DELETE FROM sketch WHERE room = ?", "DELETE FROM given WHERE room = ?",
 		"DELETE FROM room WHERE id = ?",
@@ -113,6 +113,9 @@ func Remove(dir, room string) error {
 		if err == nil {
 			_, err = x.db.ExecContext(ctx, statement, x.room)
 		}
+	}
+	if err == nil {
+		err = wipe(ctx, x.db)
 	}
 	return errors.Join(x.failed("remove memory", err), x.Close())
 }

@@ -2,13 +2,14 @@ package memory
 
 // schemaVersion is the version of the tables and of the words in them, in user_version. A file of another version is
 // deleted, and filled again.
-const schemaVersion = 5
+const schemaVersion = 6
 
 const schema = `
 CREATE TABLE room (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT, -- never used twice: it is in the words
 	name    TEXT NOT NULL UNIQUE,
 	filled  INTEGER NOT NULL DEFAULT 0,
+	doubts  INTEGER NOT NULL DEFAULT 0, -- how often the record has changed
 	chunks  INTEGER NOT NULL DEFAULT 0,
 	bytes   INTEGER NOT NULL DEFAULT 0, -- of text
 	changed INTEGER NOT NULL DEFAULT 0, -- ns
@@ -20,9 +21,11 @@ CREATE TABLE document (
 	room   INTEGER NOT NULL,
 	source TEXT NOT NULL,
 	path   TEXT NOT NULL,
+	hash   BLOB NOT NULL, -- of all that it has
 	kind   TEXT NOT NULL,
 	person TEXT NOT NULL,
 	weight REAL NOT NULL,
+	origin TEXT NOT NULL, -- what it was made of
 	UNIQUE (room, path)
 );
 

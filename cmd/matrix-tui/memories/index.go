@@ -55,7 +55,7 @@ func (m *memoryCall) reindex(ctx context.Context, memories *recall.Memory, room 
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(m.app.Stdout, "%s: %d entries in %d chunks\n", clean.Short(x.Room(), 80), s.Entries, s.Chunks)
+		fmt.Fprintf(m.app.Stdout, "%s: %d entries in %d chunks\n", clean.Short(x.Room, 80), s.Entries, s.Chunks)
 		return nil
 	})
 }

@@ -104,7 +104,7 @@ func memoryFlags(a *cli.App, action memoryAction, args []string) (*memoryCall, e
 	if has("search", "add") {
 		flags.StringVar(&m.scope, "scope", "room", "room: only -room; all, for search: all rooms, one after the other")
 		flags.StringVar(&m.kind, "kind", "",
-			"kind of the note, such as fact or preference; search: also a source such as memory, transcript or import")
+			"kind of the note, such as fact or preference; search: also a source such as log, transcript or import")
 	}
 	if has("add", "forget") {
 		flags.StringVar(&m.text, "text", "", "the text, instead of an argument")

@@ -168,9 +168,13 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 		return err
 	}
 	return m.record(ctx, func(memories *recall.Memory, journal *state.Journal) error {
-		texts, _, err := memories.Meant(ctx, room, cmp.Or(id, m.text))
+		texts, events, err := memories.Meant(ctx, room, cmp.Or(id, m.text))
 		if err != nil {
 			return err
+		}
+		if len(texts) == 0 && len(events) > 0 {
+			return sentence.Newf(recall.ErrTooShort, "This is a message of a few letters: send `!memory forget %s` in the room.",
+				clean.Short(id, 80))
 		}
 		scrub := scrub.Without(texts...)
 		out, err := journal.Removal.Scrub(ctx, room, room, scrub)

@@ -146,7 +146,7 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 	}
 	services := []service{
 		func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive, b.Stalled); return nil },
-		func(ctx context.Context) error { parts.Recall.Embed(ctx); return nil },
+		func(ctx context.Context) error { parts.Recall.Work(ctx); return nil },
 		func(ctx context.Context) error {
 			return control.ServeControl(ctx, dir, control.Control{Bot: b, Updater: on.releases}, log)
 		},
