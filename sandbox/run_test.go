@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -126,6 +127,12 @@ func TestRun(t *testing.T) {
 	}
 	if err := container.StopRun(t.Context(), "one"); err != nil {
 		t.Error("stop after the end:", err)
+	}
+	for deadline := time.Now().Add(hung); status.Left; { // a supervisor that has yet to end keeps its run
+		var err error
+		if status, err = container.RunStatus(t.Context(), "one"); err != nil || time.Now().After(deadline) {
+			t.Fatal("the supervisor does not end:", err)
+		}
 	}
 	if err := container.RemoveRun(t.Context(), "one"); err != nil {
 		t.Error(err)
