@@ -110,7 +110,6 @@ func TestReplyKeys(t *testing.T) {
 	d.text("$1", "@ann:here", "deploy it", 0)
 	d.decides()
 	rec := d.asksIn("$1", "Use the new configuration?", "")
-	d.env.ProjectSoon(t.Context(), rec.Key)
 	reply := Reply{Answer: "yes", Question: 1, Key: "a"}
 	if _, err := d.bot.Resume(t.Context(), rec.Execution, reply); err != nil {
 		t.Fatal(err)

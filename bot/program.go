@@ -63,8 +63,8 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	if s.Key != "" {
 		id = task.ExecutionID(s.Room, "key:"+s.Key)
 	}
-	if raw, err := b.Execution(id); err == nil {
-		return raw, nil
+	if raw, err := b.Execution(ctx, id); !errors.Is(err, ErrNoExecution) {
+		return raw, err
 	}
 	now := time.Now().UTC()
 	row := state.Event{Event: event.Event{Room: s.Room, ID: executeEvent(id), Sender: b.UserID(), Type: typeExecute,
@@ -79,7 +79,6 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	if err := b.Journal.Tasks.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Voice().Arrival())...); err != nil {
 		return nil, fmt.Errorf("store submission: %w", err)
 	}
-	r.env.ProjectSoon(ctx, rec.Key)
 	data, err := json.Marshal(t.Execution())
 	if err != nil {
 		return nil, fmt.Errorf("marshal execution: %w", err)
@@ -90,12 +89,20 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 }
 
 // Execution returns the current state of an execution, or ErrNoExecution.
-func (b *Bot) Execution(id string) (json.RawMessage, error) {
-	_, raw, ok := b.Store.Executions.Get(id)
-	if !ok {
-		return nil, ErrNoExecution
+func (b *Bot) Execution(ctx context.Context, id string) (json.RawMessage, error) {
+	rec, err := b.execution(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	return raw, nil
+	return json.Marshal(task.ExecutionOf(rec))
+}
+
+func (b *Bot) execution(ctx context.Context, id string) (state.Task, error) {
+	rec, err := b.Journal.Tasks.ByExecution(ctx, id)
+	if errors.Is(err, state.ErrNotFound) {
+		err = ErrNoExecution
+	}
+	return rec, err
 }
 
 // Reply is a program's answer to the question of an execution.
@@ -112,18 +119,7 @@ func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessa
 	if !b.work.Open.Load() {
 		return nil, errStarting
 	}
-	raw, err := b.Execution(id)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := b.Journal.Tasks.ByExecution(ctx, id)
-	if errors.Is(err, state.ErrNotFound) { // finished long ago and purged from the journal
-		var e execution.Execution
-		if err := json.Unmarshal(raw, &e); err != nil {
-			return nil, fmt.Errorf("read execution %s: %w", id, err)
-		}
-		return nil, &execution.TransitionError{ID: id, From: e.State, To: execution.Running}
-	}
+	rec, err := b.execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -217,7 +217,6 @@ func TestRepeatedReply(t *testing.T) {
 	d.text("$1", "@ann:here", "deploy it", 0)
 	d.decides()
 	rec := d.asksIn("$1", "Use the new configuration?", "")
-	d.env.ProjectSoon(t.Context(), rec.Key)
 	if _, err := d.bot.Resume(t.Context(), rec.Execution, Reply{Answer: "yes"}); err != nil {
 		t.Fatal(err)
 	}

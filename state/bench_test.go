@@ -69,25 +69,6 @@ func BenchmarkStoreOpen1000Rooms(b *testing.B) {
 	}
 }
 
-// An execution changes in a file with 500 waiting ones. Goal: under 20 ms.
-func BenchmarkStorePutExecution500Waiting(b *testing.B) {
-	s := fullStore(b, 100)
-	id := func(i int) string { return fmt.Sprintf("18f02c3e-0000-4000-8000-%012d", i) }
-	for i := range 500 {
-		e, err := newExecution([]byte(one(id(i), "waiting_for_input", 2000)))
-		must(b, err)
-		s.now.putExecution(fmt.Sprintf("!room%04d:example.org", i), e)
-	}
-	i := 0
-	for b.Loop() {
-		i++
-		must(b, s.Executions.Put(ctx, "!room0250:example.org", []byte(one(id(250), "waiting_for_input", 2000+i%2))))
-	}
-	info, err := os.Stat(s.path)
-	must(b, err)
-	b.ReportMetric(float64(info.Size())/1e6, "MB")
-}
-
 func batch(from, n int) []Event {
 	body := strings.Repeat("a message of some length, ", 12)
 	events := make([]Event, n)

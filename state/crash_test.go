@@ -36,9 +36,6 @@ func runChild(job, dir string) error {
 			if err := s.Conversations.Append(ctx, fmt.Sprint("!r", i%50), Turn{"user", strings.Repeat("x", 5000), fmt.Sprint("$", i)}); err != nil {
 				return err
 			}
-			if err := s.Executions.Put(ctx, fmt.Sprint("!r", i%50), []byte(one(fmt.Sprint(i), "completed", 500))); err != nil {
-				return err
-			}
 			fmt.Println(i)
 		}
 	case "journal":
@@ -206,9 +203,6 @@ func TestStoreSurvivesKill(t *testing.T) {
 		for i := range said + 1 {
 			if !events[fmt.Sprint("$", i)] {
 				t.Errorf("turn %d was acknowledged and is gone", i)
-			}
-			if _, raw, _ := s.Executions.Get(fmt.Sprint(i)); string(raw) != one(fmt.Sprint(i), "completed", 500) {
-				t.Errorf("execution %d was acknowledged and is %s", i, raw)
 			}
 		}
 		left, err := filepath.Glob(filepath.Join(dir, ".state.json*"))

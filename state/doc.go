@@ -1,7 +1,7 @@
 // Package state keeps what a restart needs:
 //
 //   - journal.db (Journal): the sync token with the events it covers, the tasks that some events became, outgoing
-//     messages, and what is known of each room (Store): its container, conversation, agent session and executions,
+//     messages, and what is known of each room (Store): its container, conversation, agent session and packages,
 //   - state.json: a projection of the rooms' containers and conversations, for people and for the loss of the journal,
 //   - journal.db.snapshot: a copy that takes the place of a damaged journal,
 //   - transcripts (Transcripts): every turn of every task, line by line.

@@ -19,7 +19,6 @@ var written = []struct {
 	{"message", "file", "", func() any { return new(event.FileInfo) }},
 	{"room", "packages", "[]", func() any { return new([]string) }},
 	{"room", "history", "[]", func() any { return new([]json.RawMessage) }},
-	{"room", "executions", "[]", func() any { return new([]json.RawMessage) }},
 }
 
 // mend empties JSON that cannot be read, in the copy of a snapshot: the snapshot has it since the text was damaged, and

@@ -30,7 +30,7 @@ func TestProjection(t *testing.T) {
 			t.Error(diff)
 		}
 		if s.Conversations.Session("!r") != "s" || s.Conversations.SessionMark("!q") != "none reset" || s.VolumesOf("!r") != "!old" || s.SuccessorOf("!old") != "!r" ||
-			len(s.Packages.Of("!r")) != 1 || len(s.Executions.In("!r")) != 1 {
+			len(s.Packages.Of("!r")) != 1 {
 			t.Errorf("%+v", s.now)
 		}
 		must(t, s.Close())

@@ -10,8 +10,11 @@ import (
 // in between.
 const purgeStep = 500
 
+// KeptTasks is how many of the newest tasks of each room stay, for programs and for the memory.
+const KeptTasks = 20
+
 // purges remove what is older than ?1 and has nothing left to do, ?2 rows at a
-// time: messages first, then tasks, then events.
+// time: messages first, then tasks, then events. ?3 is KeptTasks.
 var purges = []string{
 	`DELETE FROM message WHERE seq IN (
 		SELECT seq FROM message AS old WHERE at < ?1 AND status <> 0
@@ -20,7 +23,8 @@ var purges = []string{
 		LIMIT ?2)`,
 	`DELETE FROM task WHERE key IN (
 		SELECT key FROM task AS old WHERE at < ?1 AND state = 'done'
-			AND seq <> (SELECT max(seq) FROM task AS newer WHERE newer.room = old.room AND newer.state <> 'queued')
+			AND seq < (SELECT min(seq) FROM (SELECT seq FROM task AS newer WHERE newer.room = old.room
+				AND newer.state <> 'queued' ORDER BY seq DESC LIMIT ?3))
 			AND NOT EXISTS (SELECT 1 FROM message WHERE message.task = old.key AND message.status = 0)
 		LIMIT ?2)`,
 	`DELETE FROM event WHERE seq IN (
@@ -43,7 +47,7 @@ func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err err
 	}
 	for _, statement := range purges {
 		for {
-			res, err := j.db.ExecContext(ctx, statement, before.UnixMilli(), purgeStep)
+			res, err := j.db.ExecContext(ctx, statement, before.UnixMilli(), purgeStep, KeptTasks)
 			if err != nil {
 				return n, j.failed("purge journal", err)
 			}

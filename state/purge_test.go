@@ -21,6 +21,9 @@ func TestPurge(t *testing.T) {
 	over := func(id string) { t.Helper(); must(t, j.Tasks.Claim(ctx, task(id))); must(t, j.Tasks.Finish(ctx, id)) }
 	over("$over")
 	over("$unsent")
+	for i := range KeptTasks {
+		over(fmt.Sprint("$later", i))
+	}
 	task("$queued")
 	must(t, j.Tasks.Claim(ctx, task("$running")))
 	must(t, j.Tasks.Answer(ctx, task("$answered"), []Message{message("of-answered", "!a", "$answered")}))
@@ -42,8 +45,8 @@ func TestPurge(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	n, err = j.Purge(ctx, later)
 	must(t, err)
-	if n != 8 { // two messages, the task $over, five events
-		t.Errorf("%d rows are gone, want 8", n)
+	if n != 32 { // two messages, the task $over and 4 later ones, 25 events
+		t.Errorf("%d rows are gone, want 32", n)
 	}
 	all, err := j.Events.Known(ctx, "!a", math.MaxInt64, []string{"$archived", "$done", "$pending", "$over", "$queued", "$running", "$answered", "$unsent", "$waiting", "$task", "$newest"})
 	must(t, err)
@@ -51,7 +54,7 @@ func TestPurge(t *testing.T) {
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Error(diff)
 	}
-	for key, kept := range map[string]bool{"$queued": true, "$running": true, "$answered": true, "$waiting": true, "$task": true, "$unsent": true, "$over": false} {
+	for key, kept := range map[string]bool{"$queued": true, "$running": true, "$answered": true, "$waiting": true, "$task": true, "$unsent": true, "$over": false, "$later3": false, "$later4": true} {
 		if _, err := j.Tasks.Get(ctx, key); (err == nil) != kept {
 			t.Errorf("%s: %v", key, err)
 		}

@@ -29,7 +29,7 @@ func (s Conversations) Redact(ctx context.Context, room, event string) error {
 	}, room)
 }
 
-// Scrub scrubs the history and the executions of a room. It reports whether there was anything.
+// Scrub scrubs the history of a room. It reports whether there was anything.
 func (s Conversations) Scrub(ctx context.Context, room string, change *scrub.Scrub) (found bool, err error) {
 	if len(change.Needles) == 0 {
 		return false, nil
@@ -41,17 +41,8 @@ func (s Conversations) Scrub(ctx context.Context, room string, change *scrub.Scr
 			out, was, _ := scrub.JSON(raw, change) // what does not parse is no turn
 			kept, found = append(kept, out), found || len(was) > 0
 		}
-		var list executions
-		for _, e := range c.executions[room] {
-			out, was, _ := scrub.JSON(e.raw, change)
-			if found = found || len(was) > 0; len(was) > 0 {
-				e.raw = out
-			}
-			list = append(list, e)
-		}
 		if found {
 			c.history[room] = kept
-			c.setExecutions(room, list)
 		}
 		return found
 	}, room)

@@ -12,7 +12,7 @@ func (s *Store) Volumes() map[string]string {
 	return maps.Clone(s.now.volumes)
 }
 
-// RemoveRoom removes everything about a room: container, history, session, volumes, packages and executions.
+// RemoveRoom removes everything about a room: container, history, session, volumes and packages.
 func (s *Store) RemoveRoom(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool {
 		_, changed := c.history[room]
@@ -22,10 +22,6 @@ func (s *Store) RemoveRoom(ctx context.Context, room string) error {
 		delete(c.packages, room)
 		for _, m := range []map[string]string{c.containers, c.sessions, c.resets, c.volumes, c.successors} {
 			changed = put(m, room, "") || changed
-		}
-		if _, had := c.executions[room]; had {
-			c.setExecutions(room, nil)
-			changed = true
 		}
 		return changed
 	}, room)

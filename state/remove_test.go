@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -15,7 +14,6 @@ func TestRemoveRoom(t *testing.T) {
 		must(t, s.Containers.Set(ctx, room, "sandbox-"+room[1:5]))
 		must(t, s.Conversations.SetSession(ctx, room, "session"))
 		must(t, s.Conversations.Append(ctx, room, Turn{Role: "user", Content: "hello", Event: "$" + room}))
-		must(t, s.Executions.Put(ctx, room, json.RawMessage(`{"session_id":"`+room+`","state":"completed"}`)))
 	}
 	must(t, s.Packages.Add(ctx, "!gone:x", []string{"cowsay"}))
 	must(t, s.MoveRoom(ctx, "!gone:x", "!next:x")) // which gets its volumes
@@ -31,7 +29,7 @@ func TestRemoveRoom(t *testing.T) {
 	if got := slices.Concat(s.Packages.Of("!gone:x"), s.Packages.Of("!next:x")); len(got) != 0 {
 		t.Errorf("packages left: %v", got)
 	}
-	if len(s.Conversations.History("!kept:x")) != 1 || s.Conversations.Session("!kept:x") == "" || len(s.Executions.In("!kept:x")) != 1 {
+	if len(s.Conversations.History("!kept:x")) != 1 || s.Conversations.Session("!kept:x") == "" {
 		t.Error("the other room has lost something")
 	}
 }

@@ -19,12 +19,12 @@ const roomsKey = "rooms"
 type Room struct {
 	ID, Container, Session, Reset, Volumes, Successor string
 	Packages                                          []string
-	History, Executions                               []json.RawMessage
+	History                                           []json.RawMessage
 }
 
 func (r Room) empty() bool {
 	return r.Container+r.Session+r.Reset+r.Volumes+r.Successor == "" &&
-		len(r.Packages)+len(r.History)+len(r.Executions) == 0
+		len(r.Packages)+len(r.History) == 0
 }
 
 // rooms reads the table room. filled is false if that was never written.
@@ -35,14 +35,14 @@ func (j *Journal) rooms(ctx context.Context) (rows []Room, filled bool, err erro
 		return nil, false, j.failed("read rooms", err)
 	}
 	rows, err = queryAll(ctx, j.db, scanRoom,
-		"SELECT room, container, session, reset, volumes, successor, packages, history, executions FROM room ORDER BY room")
+		"SELECT room, container, session, reset, volumes, successor, packages, history FROM room ORDER BY room")
 	return rows, true, j.failed("read rooms", err)
 }
 
 func scanRoom(row scanner) (r Room, err error) {
-	var packages, history, executions string
-	err = row.Scan(&r.ID, &r.Container, &r.Session, &r.Reset, &r.Volumes, &r.Successor, &packages, &history, &executions)
-	for text, into := range map[*string]any{&packages: &r.Packages, &history: &r.History, &executions: &r.Executions} {
+	var packages, history string
+	err = row.Scan(&r.ID, &r.Container, &r.Session, &r.Reset, &r.Volumes, &r.Successor, &packages, &history)
+	for text, into := range map[*string]any{&packages: &r.Packages, &history: &r.History} {
 		if err != nil {
 			break
 		}
@@ -67,9 +67,8 @@ func (j *Journal) saveRooms(ctx context.Context, rows []Room) error {
 			if r.empty() {
 				continue
 			}
-			packages, history, executions := string(disk.JSON(r.Packages)), joinList(r.History), joinList(r.Executions)
-			if _, err := tx.ExecContext(ctx, "INSERT INTO room VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				r.ID, r.Container, r.Session, r.Reset, r.Volumes, r.Successor, packages, history, executions); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO room VALUES (?, ?, ?, ?, ?, ?, ?, ?)", r.ID, r.Container, r.Session,
+				r.Reset, r.Volumes, r.Successor, string(disk.JSON(r.Packages)), joinList(r.History)); err != nil {
 				return fmt.Errorf("room %s: %w", r.ID, err)
 			}
 		}

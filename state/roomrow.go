@@ -8,14 +8,10 @@ import (
 
 // row returns what is known of a room.
 func (c *contents) row(room string) Room {
-	r := Room{
+	return Room{
 		ID: room, Container: c.containers[room], Session: c.sessions[room], Reset: c.resets[room],
 		Volumes: c.volumes[room], Successor: c.successors[room], Packages: c.packages[room], History: c.history[room],
 	}
-	for _, e := range c.executions[room] {
-		r.Executions = append(r.Executions, e.raw)
-	}
-	return r
 }
 
 // add takes a row into the contents.
@@ -31,7 +27,6 @@ func (c *contents) add(r Room) {
 	if len(r.History) > 0 {
 		c.history[r.ID] = r.History
 	}
-	c.setExecutions(r.ID, asExecutions(r.Executions))
 }
 
 // contentsOf returns what the journal knows of the rooms, or nil if that was never written there.
@@ -55,11 +50,8 @@ func (c *contents) rooms() map[string]bool {
 			all[room] = true
 		}
 	}
-	for _, rooms := range [][]string{slices.Collect(maps.Keys(c.packages)), slices.Collect(maps.Keys(c.history)),
-		slices.Collect(maps.Keys(c.executions))} {
-		for _, room := range rooms {
-			all[room] = true
-		}
+	for _, room := range slices.Concat(slices.Collect(maps.Keys(c.packages)), slices.Collect(maps.Keys(c.history))) {
+		all[room] = true
 	}
 	return all
 }

@@ -119,8 +119,7 @@ func newStore(dir string, log zerolog.Logger) *Store {
 	l := &live{now: newContents(), writing: make(chan struct{}, 1), stale: make(chan struct{}, 1)}
 	l.writing <- struct{}{}
 	s := &Store{live: l, path: filepath.Join(dir, "state.json"), log: log, closing: make(chan struct{})}
-	s.Containers, s.Conversations = Containers{l}, Conversations{l}
-	s.Executions, s.Packages = Executions{l}, Packages{l}
+	s.Containers, s.Conversations, s.Packages = Containers{l}, Conversations{l}, Packages{l}
 	return s
 }
 

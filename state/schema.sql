@@ -155,8 +155,7 @@ CREATE TABLE room (
 	volumes    TEXT NOT NULL, -- the room whose volumes it uses, or ''
 	successor  TEXT NOT NULL, -- the room that replaced it, or ''
 	packages   TEXT NOT NULL,
-	history    TEXT NOT NULL,
-	executions TEXT NOT NULL
+	history    TEXT NOT NULL
 );
 
 -- What rooms remember.

@@ -21,10 +21,8 @@ type contents struct {
 	volumes    map[string]string // room: the room whose volumes it uses
 	successors map[string]string // room: the room that replaced it
 	packages   map[string][]string
-	executions map[string]executions
-	roomOf     map[string]string // ID of an execution: its room; derived from executions
-	unknown    []member          // of state.json, in the order of the file
-	changed    map[string]bool   // rooms whose rows are to be written
+	unknown    []member        // of state.json, in the order of the file
+	changed    map[string]bool // rooms whose rows are to be written
 }
 
 // member is a top-level key that this release does not know, with its value
@@ -43,8 +41,6 @@ func newContents() *contents {
 		volumes:    map[string]string{},
 		successors: map[string]string{},
 		packages:   map[string][]string{},
-		executions: map[string]executions{},
-		roomOf:     map[string]string{},
 		changed:    map[string]bool{},
 	}
 }
@@ -119,8 +115,9 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 		return decodeMap(dec, &c.successors)
 	case "packages":
 		return decodeMap(dec, &c.packages)
-	case "executions":
-		return c.decodeExecutions(dec)
+	case "executions": // the tasks have them
+		var old json.RawMessage
+		return dec.Decode(&old)
 	case "history":
 		if err := decodeMap(dec, &c.history); err != nil {
 			return err
@@ -177,25 +174,6 @@ func decodeMembers[V any](dec *json.Decoder, into map[string]V) error {
 	}
 	_, err := dec.Token()
 	return err
-}
-
-// decodeExecutions reads those of an earlier release. It leaves out what is none.
-func (c *contents) decodeExecutions(dec *json.Decoder) error {
-	var all json.RawMessage
-	if err := dec.Decode(&all); err != nil {
-		return err
-	}
-	var rooms map[string]json.RawMessage
-	if json.Unmarshal(all, &rooms) != nil {
-		return nil
-	}
-	for room, list := range rooms {
-		var raws []json.RawMessage
-		if room != "" && json.Unmarshal(list, &raws) == nil {
-			c.setExecutions(room, asExecutions(raws))
-		}
-	}
-	return nil
 }
 
 // projection returns what state.json contains: containers, conversations, bounded, whose volumes upgraded rooms use,

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Store is what is known of each room, in parts: its container, conversation, agent session and executions. It is the
+// Store is what is known of each room, in parts: its container, conversation, agent session and packages. It is the
 // table room of the journal; state.json shows containers, conversations and the volumes of upgraded rooms to people,
 // and brings them back if the journal is lost. All methods can be called from any goroutine. A method that changes
 // something returns when the change is in the journal; changes that arrive during a transaction share the next one, and
@@ -21,7 +21,6 @@ type Store struct {
 	*live
 	Containers    Containers
 	Conversations Conversations
-	Executions    Executions
 	Packages      Packages
 
 	path    string // of state.json
@@ -37,7 +36,6 @@ type Store struct {
 type (
 	Containers    struct{ *live } // Containers are the names of the rooms' containers.
 	Conversations struct{ *live } // Conversations are history and agent session of the rooms.
-	Executions    struct{ *live } // Executions are what is shown of the tasks of the rooms, as JSON.
 	Packages      struct{ *live } // Packages are what an agent has installed in a room's container.
 )
 
@@ -165,10 +163,9 @@ func (s Conversations) Set(ctx context.Context, room string, all []Turn) error {
 	}, room)
 }
 
-// MoveRoom moves volumes, history, session and executions of a room to its successor (m.room.tombstone); the content of
-// executions stays the same. The room's container is dropped, because its label names the old room. What the successor
-// already has stays: its own container with its volumes, and its session, win, and the old history comes before its
-// own.
+// MoveRoom moves volumes, history and session of a room to its successor (m.room.tombstone). The room's container is
+// dropped, because its label names the old room. What the successor already has stays: its own container with its
+// volumes, and its session, win, and the old history comes before its own.
 func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 	if from == to {
 		return nil
@@ -189,7 +186,6 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 		}
 		changed = put(c.successors, from, to) || changed
 		delete(c.packages, from)
-		changed = c.moveExecutions(from, to) || changed
 		old, had := c.history[from]
 		if !had {
 			return changed
@@ -210,7 +206,6 @@ func (s *Store) Rooms() []string {
 		slices.Collect(maps.Keys(s.now.containers)),
 		slices.Collect(maps.Keys(s.now.history)),
 		slices.Collect(maps.Keys(s.now.sessions)),
-		slices.Collect(maps.Values(s.now.roomOf)),
 	)
 	slices.Sort(rooms)
 	return slices.Compact(rooms)

@@ -48,7 +48,8 @@ const (
 		" AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
 	queryWaitingIn = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask +
 		" AND seq > ? ORDER BY seq LIMIT ?"
-	queryFinishTasks = "UPDATE task SET state = 'done' WHERE room = ? AND " + open + " AND seq < ?"
+	queryFinishTasks = "UPDATE task SET state = 'done', error = iif(ended = '', 'The bot left the room.', error)" +
+		" WHERE room = ? AND " + open + " AND seq < ?"
 	queryTasksToMove = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state <> 'done'"
 )
 
@@ -189,28 +190,29 @@ func (j *Tasks) Count(ctx context.Context, room string, state TaskState) (n int,
 // Waiting returns all tasks that wait for an answer, in order of arrival. It reads them page by page, so that others
 // can write in between.
 func (j *Tasks) Waiting(ctx context.Context) ([]Task, error) {
-	all, err := j.pages(func(last Task) ([]Task, error) {
+	all, err := pages(func(last Task) ([]Task, error) {
 		return queryAll(ctx, j.db, scanTask, queryWaiting, last.Room, last.Seq, MaxBatch)
 	})
 	sortBySeq(all)
-	return all, err
+	return all, j.failed("look up waiting tasks", err)
 }
 
 // WaitingIn returns those of one room.
 func (j *Tasks) WaitingIn(ctx context.Context, room string) ([]Task, error) {
-	return j.pages(func(last Task) ([]Task, error) {
+	all, err := pages(func(last Task) ([]Task, error) {
 		return queryAll(ctx, j.db, scanTask, queryWaitingIn, room, last.Seq, MaxBatch)
 	})
+	return all, j.failed("look up waiting tasks", err)
 }
 
 // pages queries the tasks after the last one until a page is not full.
-func (j *Tasks) pages(behind func(last Task) ([]Task, error)) ([]Task, error) {
+func pages(behind func(last Task) ([]Task, error)) ([]Task, error) {
 	var all []Task
 	var last Task
 	for {
 		page, err := behind(last)
 		if err != nil {
-			return nil, j.failed("look up waiting tasks", err)
+			return nil, err
 		}
 		if all = append(all, page...); len(page) < MaxBatch {
 			return all, nil

@@ -133,6 +133,15 @@ func (j *Tasks) Finish(ctx context.Context, key string) error {
 	return j.mark(ctx, "finish task", "UPDATE task SET state = 'done' WHERE key = ?", key)
 }
 
+// GiveUp stores why a task has no result, and marks it done. For one that is done nothing happens.
+func (j *Tasks) GiveUp(ctx context.Context, t Task) error {
+	err := j.step(ctx, "give up task", t, TaskDone, nil, nil, TaskQueued, TaskRunning, TaskWaiting, TaskAnswered)
+	if errors.Is(err, ErrFinished) {
+		return nil
+	}
+	return err
+}
+
 // FinishUpTo marks as done the room's tasks that are queued, running or answered and come before seq.
 func (j *Tasks) FinishUpTo(ctx context.Context, room string, seq int64) error {
 	_, err := j.db.ExecContext(ctx, queryFinishTasks, room, seq)

@@ -3,7 +3,7 @@
 // own health.
 //
 //	POST /execute               {"room","transcript","commands"} → 202 {"session_id","state"}
-//	GET  /context/{session_id}  → 200 and the execution as it is stored
+//	GET  /context/{session_id}  → 200 and the execution
 //	POST /resume/{session_id}   {"answer"} → 200 {"session_id","state":"resuming"}
 //	GET  /healthz               → 200 or 503; the only route that needs no token
 //	GET  /metrics               → Prometheus
@@ -39,7 +39,7 @@ const (
 // service is what the routes need from the bot.
 type service struct {
 	execute    func(ctx context.Context, s bot.Submission) (json.RawMessage, error)
-	execution  func(id string) (json.RawMessage, error)
+	execution  func(ctx context.Context, id string) (json.RawMessage, error)
 	resume     func(ctx context.Context, id string, reply bot.Reply) (json.RawMessage, error)
 	health     func(ctx context.Context) bot.Health
 	collectors []prometheus.Collector

@@ -50,9 +50,9 @@ func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	send(w, http.StatusAccepted, now)
 }
 
-// context returns an execution as it is stored.
+// context returns an execution.
 func (h *handler) context(w http.ResponseWriter, r *http.Request, id string) {
-	raw, err := h.service.execution(id)
+	raw, err := h.service.execution(r.Context(), id)
 	if err != nil {
 		h.fail(w, r, err)
 		return

@@ -93,7 +93,7 @@ func (s *shelf) find(id string) *execution.Execution {
 	return nil
 }
 
-func (s *shelf) execution(id string) (json.RawMessage, error) {
+func (s *shelf) execution(_ context.Context, id string) (json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.find(id); e != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// doOverdue waits until the deadlines of all questions in the rooms have passed, according to state.json. On a slow
+// doOverdue waits until the deadlines of all questions in the rooms have passed, according to the journal. On a slow
 // host the bot itself may have timed one out before it was stopped. It does not matter whether the bot runs.
 func doOverdue(ctx context.Context, sc *script, _ bool, args []string) error {
 	for _, place := range args {

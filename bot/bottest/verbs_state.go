@@ -4,15 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"matrix-tui/bot/bottest/host"
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
 )
 
 func doState(ctx context.Context, sc *script, neg bool, args []string) error {
@@ -53,32 +55,79 @@ func (sc *script) addRooms(v any) error {
 		return nil
 	}
 	return inDatabase(filepath.Join(sc.state(), "journal.db"), func(db *sql.DB) error {
-		rows, err := db.Query("SELECT room, session, packages, executions FROM room")
+		rows, err := db.Query("SELECT room, session, packages, successor FROM room")
 		if err != nil {
 			return fmt.Errorf("read journal: %w", err)
 		}
 		defer rows.Close()
-		sessions, packages, executions := map[string]any{}, map[string]any{}, map[string]any{}
+		sessions, packages, successors := map[string]any{}, map[string]any{}, map[string]string{}
 		for rows.Next() {
-			var room, session, names, list string
-			var p, e any
-			if err := rows.Scan(&room, &session, &names, &list); err != nil {
+			var room, session, names, successor string
+			var p any
+			if err := rows.Scan(&room, &session, &names, &successor); err != nil {
 				return err
 			}
-			if err := errors.Join(json.Unmarshal([]byte(names), &p), json.Unmarshal([]byte(list), &e)); err != nil {
+			if err := json.Unmarshal([]byte(names), &p); err != nil {
 				return err
 			}
 			if session != "" {
 				sessions[room] = session
 			}
 			packages[room] = p
-			if list != "[]" {
-				executions[room] = e
+			if successor != "" {
+				successors[room] = successor
 			}
 		}
-		all["sessions"], all["packages"], all["executions"] = sessions, packages, executions
-		return rows.Err()
+		all["sessions"], all["packages"] = sessions, packages
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		all["executions"], err = executionsIn(db, successors)
+		return err
 	})
+}
+
+// executionsIn returns the tasks of each room that have begun as the HTTP API shows them: in the order in which they came,
+// or have ended. Those of an upgraded room are its successor's.
+func executionsIn(db *sql.DB, successors map[string]string) (map[string]any, error) {
+	all := map[string]any{}
+	rows, err := db.Query(`SELECT room, execution, source, state, ended, question, question_context, question_event, question_deadline,
+		error, details FROM task WHERE state <> 'queued' OR source = 'http'
+		ORDER BY iif(state IN ('answered', 'done'), updated, created), seq`)
+	if err != nil {
+		return nil, fmt.Errorf("read tasks: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		rec := state.Task{}
+		var deadline int64
+		var details string
+		if err := rows.Scan(&rec.Room, &rec.Execution, &rec.Source, &rec.State, &rec.Ended, &rec.Question, &rec.QuestionContext, &rec.QuestionEvent,
+			&deadline, &rec.Error, &details); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(details), &rec.Details); err != nil {
+			return nil, err
+		}
+		if deadline != 0 {
+			rec.QuestionDeadline = time.Unix(0, deadline).UTC()
+		}
+		data, err := json.Marshal(task.ExecutionOf(rec))
+		if err != nil {
+			return nil, err
+		}
+		var e any
+		if err := json.Unmarshal(data, &e); err != nil {
+			return nil, err
+		}
+		room := rec.Room
+		for next := successors[room]; next != ""; next = successors[room] {
+			room = next
+		}
+		list, _ := all[room].([]any)
+		all[room] = append(list, e)
+	}
+	return all, rows.Err()
 }
 
 // stateValue returns a value of state.json or of the journal's rooms by a path such as .history[den][0].content; a

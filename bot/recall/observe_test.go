@@ -1,10 +1,16 @@
 package recall
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/transcripts"
 )
@@ -109,19 +115,43 @@ func TestRefillFindsTheSame(t *testing.T) {
 	}
 }
 
-// TestFinished lists the executions from which something is learned later.
+// Something is learned later from a task with a result, also from one in the room before an upgrade.
 func TestFinished(t *testing.T) {
-	for raw, want := range map[string]bool{
-		`{"session_id":"1","state":"completed","transcript":["back up"],"error_message":null}`: true,
-		`{"session_id":"1","state":"failed","transcript":[],"commands":["ls"]}`:                true,
-		`{"session_id":"1","state":"running","transcript":["back up"]}`:                        false,
-		`{"session_id":"1","state":"completed","transcript":["!compact the port"]}`:            false,
-		`{"session_id":"","state":"completed","transcript":["back up"]}`:                       false,
-		`["another format"]`: false,
+	m := newMemory(t)
+	for i, rec := range []state.Task{
+		{Ended: "completed", Text: "back up"}, {Ended: "failed", Details: state.Details{Commands: []string{"ls"}}}, {Text: "it runs"},
+		{Ended: "completed", Text: "!compact the port"}, {Ended: "completed", Details: state.Details{Compact: true}}, {Ended: "completed", Room: "!s", Text: "before"},
 	} {
-		if _, got := finished([]byte(raw)); got != want {
-			t.Errorf("%s: %v", raw, got)
+		rec.Key = fmt.Sprint("key", i)
+		rec.Room, rec.Event, rec.Execution, rec.Source = cmp.Or(rec.Room, "!r"), "$"+rec.Key, rec.Key, state.FromRoom
+		rec.Home = rec.Room
+		submitted := m.journal.Tasks.Submit(t.Context(), state.Event{Event: event.Event{Room: rec.Room, ID: rec.Event, Sender: "@a:x"}}, rec)
+		claimed := m.journal.Tasks.Claim(t.Context(), rec)
+		if rec.Ended != "" {
+			claimed = m.journal.Tasks.Answer(t.Context(), rec, nil)
 		}
+		if err := errors.Join(submitted, claimed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := func(room string) (all []string) {
+		tasks, err := m.finished(t.Context(), room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rec := range tasks {
+			all = append(all, rec.Key)
+		}
+		return all
+	}
+	if got := names("!r"); !slices.Equal(got, []string{"key0", "key1"}) {
+		t.Errorf("finished are %q", got)
+	}
+	if err := m.store.MoveRoom(t.Context(), "!s", "!r"); err != nil {
+		t.Fatal(err)
+	}
+	if got := names("!r"); !slices.Equal(got, []string{"key5", "key0", "key1"}) || len(names("!s")) > 0 {
+		t.Errorf("after an upgrade: %q and %q", got, names("!s"))
 	}
 }
 

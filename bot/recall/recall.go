@@ -133,9 +133,12 @@ func (m *Memory) knows(id string) bool {
 	if m == nil {
 		return false
 	}
-	return memory.Exists(m.dir, id) || m.store != nil && len(m.store.Conversations.History(id))+
-		len(m.store.Executions.In(id)) > 0 ||
-		m.journal != nil && m.journal.Memory.Remembers(context.Background(), id)
+	ctx := context.Background()
+	if memory.Exists(m.dir, id) || len(m.store.Conversations.History(id)) > 0 || m.journal.Memory.Remembers(ctx, id) {
+		return true
+	}
+	at, err := m.journal.Tasks.LastActive(ctx, id)
+	return err == nil && !at.IsZero()
 }
 
 // Learn stores what was observed in a task. It may be repeated. What the index does not take now comes with the next

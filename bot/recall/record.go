@@ -4,13 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 
+	"matrix-tui/agent"
 	"matrix-tui/state"
-	"matrix-tui/state/execution"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/scrub"
 	"matrix-tui/state/transcripts"
@@ -126,17 +125,17 @@ func (m *Memory) all(ctx context.Context, room string, origins map[string]string
 // done is what was done for the tasks of a room, except for those that are known.
 func (m *Memory) done(ctx context.Context, room string,
 	known func(path string) (bool, error)) (docs []memory.Document, err error) {
-	for _, raw := range m.store.Executions.In(room) {
-		e, ok := finished(raw)
-		if !ok {
-			continue
-		}
-		if is, err := known(executionPath(e.ID)); err != nil {
+	tasks, err := m.finished(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range tasks {
+		if is, err := known(executionPath(rec.Execution)); err != nil {
 			return nil, err
 		} else if is {
 			continue
 		}
-		l := m.filter.observe(m.taskOf(ctx, room, e))
+		l := m.filter.observe(taskOf(room, rec))
 		answers := slices.DeleteFunc(l.notes, func(n state.Note) bool { return n.Kind != state.Answered })
 		if _, err := m.journal.Memory.AddNotes(ctx, answers...); err != nil { // if the journal is new
 			return nil, err
@@ -178,9 +177,13 @@ func (m *Memory) Relearn(ctx context.Context, room, event string) error {
 	if m == nil {
 		return nil
 	}
-	for _, raw := range m.store.Executions.In(room) {
-		if e, ok := finished(raw); ok && isAbout(e, event) {
-			if _, err := m.journal.Memory.AddNotes(ctx, m.filter.observe(m.taskOf(ctx, room, e)).notes...); err != nil {
+	tasks, err := m.finished(ctx, room)
+	if err != nil {
+		return err
+	}
+	for _, rec := range tasks {
+		if isAbout(rec, event) {
+			if _, err := m.journal.Memory.AddNotes(ctx, m.filter.observe(taskOf(room, rec)).notes...); err != nil {
 				return err
 			}
 		}
@@ -188,47 +191,51 @@ func (m *Memory) Relearn(ctx context.Context, room, event string) error {
 	return m.Doubt(ctx, room)
 }
 
-func isAbout(e execution.Execution, event string) bool {
-	about := e.TaskEvent == event
-	for _, a := range e.Answers {
-		about = about || a.Event == event
-	}
-	return about
+func isAbout(rec state.Task, event string) bool {
+	return rec.Event == event || slices.ContainsFunc(rec.Answers, func(a state.Answer) bool { return a.Event == event })
 }
 
-// finished parses a stored execution. It returns false for one that has not ended, or from which nothing is
-// learned.
-func finished(raw json.RawMessage) (e execution.Execution, ok bool) {
-	err := json.Unmarshal(raw, &e)
-	return e, err == nil && e.ID != "" && !isCompaction(strings.Join(e.Transcript, "")) &&
-		(e.State == execution.Done || e.State == execution.Failed)
+// finished returns the newest tasks of a room and of those that it replaces that have a result, oldest first. A room
+// that another one replaces has none.
+func (m *Memory) finished(ctx context.Context, room string) (all []state.Task, err error) {
+	if m.store.SuccessorOf(room) != room {
+		return nil, nil
+	}
+	for _, home := range append([]string{room}, m.store.Predecessors(room)...) {
+		tasks, err := m.journal.Tasks.Newest(ctx, home, state.KeptTasks)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, tasks...)
+	}
+	slices.Reverse(all)
+	return slices.DeleteFunc(all, func(rec state.Task) bool {
+		return rec.Ended == "" || rec.Compact ||
+			isCompaction(rec.Text)
+	}), nil
 }
 
 // isCompaction reports whether a task only summarises a session: nothing is learned from it.
 func isCompaction(text string) bool { return strings.HasPrefix(strings.ToLower(text), "!compact") }
 
-// taskOf is what an execution tells about its task, with the calls of tools if the journal still has them.
-func (m *Memory) taskOf(ctx context.Context, room string, e execution.Execution) Task {
-	t := Task{Room: room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt,
-		Success: e.State == execution.Done, Result: e.ErrorMessage}
-	said := e.Transcript
-	if len(said) == 0 { // its text is a plan
-		said = []string{strings.Join(e.Commands, "\n")}
+// taskOf is what is kept of a task.
+func taskOf(room string, rec state.Task) Task {
+	t := Task{Room: room, ID: rec.Execution, Began: rec.Created, Ended: rec.Updated,
+		Success: rec.Ended == string(agent.Completed), Result: rec.Result}
+	if rec.Source != state.FromHTTP {
+		t.Event, t.By = rec.Event, localpart(rec.Requester)
 	}
-	for i, text := range said {
-		one := Said{By: t.By, Text: text}
-		if i == 0 {
-			one.Event = e.TaskEvent
-		}
-		t.Said = append(t.Said, one)
+	if !t.Success {
+		t.Result = rec.Error
 	}
-	for _, a := range e.Answers {
+	text := rec.Text
+	if text == "" {
+		text = strings.Join(rec.Commands, "\n")
+	}
+	t.Said = append(t.Said, Said{Event: t.Event, By: t.By, Text: text})
+	for _, a := range rec.Answers {
 		t.Answers = append(t.Answers, Answer{a.Question, a.Answer, localpart(a.By), a.Event})
 	}
-	for _, r := range e.Results {
-		t.Result = r.Output
-	}
-	rec, _ := m.journal.Tasks.ByExecution(ctx, e.ID)
 	for _, c := range rec.Calls {
 		t.Calls = append(t.Calls, Call(c))
 	}

@@ -33,7 +33,7 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 		func(a execution.Answer) bool { return a.Key == given.Key }) {
 		return t, nil
 	}
-	if rec.State != state.TaskWaiting { // the stored execution may still say that it waits
+	if rec.State != state.TaskWaiting {
 		return t, &execution.TransitionError{ID: t.exec.ID, From: t.exec.State, To: execution.Running}
 	}
 	open := t.exec.QuestionNumber()
@@ -67,10 +67,9 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 	return t, nil
 }
 
-// NoteAnswer adds the newest answer to the transcript and to its execution.
+// NoteAnswer adds the newest answer to the transcript.
 func (t *Task) NoteAnswer(ctx context.Context) {
 	transcriptOf(t).once(transcripts.KindUser, answerEvent(t.rec.Key, len(t.exec.Answers)-1, t.Given()), t.Given().Answer)
-	t.env.ProjectSoon(ctx, t.rec.Key)
 }
 
 // answerEvent returns the event ID of an answer, or a unique substitute if it has none.
@@ -102,7 +101,6 @@ func (t *Task) Amend(ctx context.Context, edited, text string) error {
 	if err := t.env.Note(ctx, t.Row()); err != nil {
 		return fmt.Errorf("store the changed answer: %w", err)
 	}
-	t.env.ProjectSoon(ctx, t.rec.Key)
 	return nil
 }
 

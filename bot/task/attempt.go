@@ -98,9 +98,6 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 			return out, err
 		}
 	}
-	saved := make(chan struct{})
-	go func() { defer close(saved); env.ProjectSoon(ctx, rec.Key) }() // concurrently with the run
-	defer func() { <-saved }()
 	if attached {
 		if a.noted, err = transcriptOf(t).tools(); err != nil {
 			return agent.Outcome{}, err

@@ -83,7 +83,7 @@ func TestCompactedText(t *testing.T) {
 func TestCommandsAndTopics(t *testing.T) {
 	rec := state.Task{Text: "Back up the database", State: state.TaskDone, Ended: string(agent.Completed)}
 	rec.Calls = []state.Call{{Tool: "run_shell_command", Detail: "pg_dump a"}, {Tool: "read_file", Detail: "b"}, {Tool: "run_shell_command", Detail: "ls", Failed: true}}
-	e := executionOf(rec)
+	e := ExecutionOf(rec)
 	if diff := cmp.Diff([]string{"pg_dump a", "ls"}, e.Commands); diff != "" {
 		t.Error(diff)
 	}
@@ -91,7 +91,7 @@ func TestCommandsAndTopics(t *testing.T) {
 		t.Error(diff)
 	}
 	rec.State, rec.Commands = state.TaskRunning, []string{"a plan"}
-	if e := executionOf(rec); len(e.Topics) > 0 || cmp.Diff([]string{"a plan"}, e.Commands) != "" {
+	if e := ExecutionOf(rec); len(e.Topics) > 0 || cmp.Diff([]string{"a plan"}, e.Commands) != "" {
 		t.Errorf("%+v", e)
 	}
 }

@@ -86,7 +86,6 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 	}
 	crash.At("rested")
 	env.Room.Wake()
-	env.ProjectSoon(ctx, rec.Key)
 	env.Log.Info().Str("room", env.ID).Str("event", rec.Event).Str("model", rec.Model).Time("until",
 		closure.Until).Msg("the task waits for the model")
 	return true, nil

@@ -113,16 +113,10 @@ func start(e *execution.Execution) {
 // giveUp marks a task as failed without a message to the room.
 func giveUp(ctx context.Context, t *Task, why string) error {
 	env := t.env
-	env.projecting.Lock()
-	defer env.projecting.Unlock()
 	start(t.exec)
-	if err := t.exec.Fail(why, time.Now()); err == nil {
-		if err := put(ctx, env, t.exec); err != nil {
-			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the execution")
-		}
-	}
-	if err := env.Journal.Tasks.Finish(ctx, t.rec.Key); err != nil {
-		return fmt.Errorf("finish task: %w", err)
+	_ = t.exec.Fail(why, time.Now()) // rejected if it has its result
+	if err := env.Journal.Tasks.GiveUp(ctx, t.Row()); err != nil {
+		return fmt.Errorf("give up task: %w", err)
 	}
 	env.closeModel(t.rec.Key)
 	return nil

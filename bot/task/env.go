@@ -81,9 +81,6 @@ type Env struct {
 	// message is an answer, what to stop, what to claim. Never call the homeserver or
 	// podman while holding it.
 	Decisions *sync.Mutex
-
-	projecting sync.Mutex // see project
-
 }
 
 // rules returns the room's policy, with the settings as defaults.

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"matrix-tui/agent"
@@ -11,40 +10,8 @@ import (
 	"matrix-tui/state/execution"
 )
 
-// project updates the execution of a task, which the journal keeps for programs and for the memory when the task
-// itself is gone. The task is authoritative.
-func (e *Env) project(ctx context.Context, key string) error {
-	e.projecting.Lock() // an older record must not overwrite a newer one
-	defer e.projecting.Unlock()
-	rec, err := e.Journal.Tasks.Get(ctx, key)
-	if err != nil {
-		return fmt.Errorf("read task: %w", err)
-	}
-	return put(ctx, e, executionOf(rec))
-}
-
-// put stores an execution. The caller holds projecting.
-func put(ctx context.Context, e *Env, execution *execution.Execution) error {
-	data, err := json.Marshal(execution)
-	if err != nil {
-		return fmt.Errorf("marshal execution: %w", err)
-	}
-	if err := e.Store.Executions.Put(ctx, e.ID, data); err != nil {
-		return fmt.Errorf("save execution: %w", err)
-	}
-	return nil
-}
-
-// ProjectSoon is project for callers that need not wait for success: an error is
-// logged, and the next write or the next start repairs the execution.
-func (e *Env) ProjectSoon(ctx context.Context, key string) {
-	if err := e.project(ctx, key); err != nil && ctx.Err() == nil {
-		e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot save the execution yet")
-	}
-}
-
-// executionOf returns a task as the HTTP API shows it.
-func executionOf(rec state.Task) *execution.Execution {
+// ExecutionOf returns a task as the HTTP API shows it.
+func ExecutionOf(rec state.Task) *execution.Execution {
 	e := &execution.Execution{
 		ID: rec.Execution, State: executionState(rec), Transcript: inputOf(rec),
 		Commands: append([]string{}, rec.Commands...),

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"matrix-tui/bot/recall"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
-	"matrix-tui/state/execution"
 	"matrix-tui/state/scrub"
 	"matrix-tui/workspace"
 )
@@ -23,7 +21,7 @@ type Forgot struct {
 }
 
 // Forget removes texts from wherever they are kept of the room: the record with its tasks, answers and notes, the
-// history, the executions, the transcript, and the index. A message or a result that contains one goes as a whole.
+// history, the transcript, and the index. A message or a result that contains one goes as a whole.
 // Only hashes stay, so that no file brings them back. The session ends. The container's notes and recordings follow
 // at once, if the container can be used, and otherwise before its next task. It may be repeated.
 func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, err error) {
@@ -163,17 +161,11 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	}
 	for _, rec := range tasks {
 		received = received || rec.Attempt > 0 && (rec.State != state.TaskDone || session != "" && rec.Session == session)
-		if err := e.project(ctx, rec.Key); err != nil {
-			return err
-		}
 	}
 	if received {
 		if err := e.Store.Conversations.EndSession(ctx, e.ID); err != nil {
 			return fmt.Errorf("end session: %w", err)
 		}
-	}
-	if err := e.redactOld(ctx, ExecutionID(home, event)); err != nil {
-		return err
 	}
 	return e.Journal.Removal.Clear(ctx)
 }
@@ -242,17 +234,4 @@ func (e *Env) saidIn(ctx context.Context, home, event string) (words []string) {
 // long returns the texts that are no mere words: others may have said those, too.
 func long(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return len(text) < 12 })
-}
-
-// redactOld redacts an execution whose task is no longer in the journal.
-func (e *Env) redactOld(ctx context.Context, id string) error {
-	e.projecting.Lock()
-	defer e.projecting.Unlock()
-	var old execution.Execution
-	_, raw, ok := e.Store.Executions.Get(id)
-	if !ok || json.Unmarshal(raw, &old) != nil || len(old.Transcript) == 0 || old.Transcript[0] == scrub.Deleted {
-		return nil
-	}
-	old.Transcript, old.Topics = []string{scrub.Deleted}, []string{}
-	return put(ctx, e, &old)
 }

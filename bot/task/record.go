@@ -46,7 +46,7 @@ type Task struct {
 
 // Task returns the Task of a stored record.
 func (e *Env) Task(rec state.Task) *Task {
-	return &Task{env: e, rec: rec, text: fullText(rec), exec: executionOf(rec)}
+	return &Task{env: e, rec: rec, text: fullText(rec), exec: ExecutionOf(rec)}
 }
 
 // Key returns the task's key.

@@ -50,15 +50,13 @@ func (s settlement) finish(ctx context.Context) error {
 func (s settlement) pause(ctx context.Context) {
 	t, env := s.t, s.t.env
 	transcriptOf(t).once(transcripts.KindAssistant, t.Question().Txn(), t.exec.CurrentQuestion)
-	env.ProjectSoon(ctx, t.rec.Key)
 	if err := s.keepSession(ctx); err != nil && ctx.Err() == nil {
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the session yet")
 	}
 	env.Settle(t.rec.Run)
 }
 
-// remember saves session, history and execution in the journal, concurrently so that they
-// can share a write.
+// remember saves session and history in the journal, concurrently so that they can share a write.
 func (s settlement) remember(ctx context.Context) error {
 	env := s.t.env
 	var both errgroup.Group
@@ -70,7 +68,6 @@ func (s settlement) remember(ctx context.Context) error {
 	if !s.t.rec.Compact {
 		both.Go(func() error { return env.Store.Conversations.Append(ctx, env.ID, turns(s.t)...) })
 	}
-	both.Go(func() error { return env.project(ctx, s.t.rec.Key) })
 	return both.Wait()
 }
 

@@ -42,7 +42,6 @@ func (e *Env) Restore(ctx context.Context, rec state.Task) error {
 			return err
 		}
 	}
-	e.ProjectSoon(ctx, rec.Key)
 	return nil
 }
 
@@ -103,7 +102,6 @@ func (q Question) posted(ctx context.Context, event string, now time.Time) error
 	if err := t.env.Journal.Tasks.Wait(ctx, t.Row(), nil); err != nil {
 		return fmt.Errorf("store the event of a question: %w", err)
 	}
-	t.env.ProjectSoon(ctx, t.rec.Key)
 	return nil
 }
 
@@ -214,7 +212,6 @@ func (e *Env) AskAgain(ctx context.Context) error {
 			return fmt.Errorf("ask again: %w", err)
 		}
 		q.schedule(q.due())
-		e.ProjectSoon(ctx, rec.Key)
 	}
 	return nil
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -26,30 +24,27 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close(), journal.Close()) }()
-	var group errgroup.Group // at once, so that they share a write
 	for i, room := range rooms {
 		w, err := s.waitingTask(room, i)
 		if err != nil {
-			return errors.Join(err, group.Wait())
+			return err
 		}
 		if _, err := journal.Events.Commit(ctx, "", []state.Event{w.row}); err != nil {
-			return errors.Join(err, group.Wait())
+			return err
 		}
 		if err := errors.Join(journal.Tasks.Enqueue(ctx, w.task), journal.Tasks.Wait(ctx, w.task,
 			[]state.Message{w.question})); err != nil {
-			return errors.Join(err, group.Wait())
+			return err
 		}
-		group.Go(func() error { return store.Executions.Put(ctx, room, w.execution) })
 	}
-	return group.Wait()
+	return nil
 }
 
 // waitingTask is a waiting task, in all the places where it is stored.
 type waitingTask struct {
-	row       state.Event
-	task      state.Task
-	question  state.Message
-	execution json.RawMessage
+	row      state.Event
+	task     state.Task
+	question state.Message
 }
 
 // waitingTask creates the n-th: about 2 KB, with a question that is in the room and an earlier one that was answered.
@@ -76,9 +71,6 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 		return w, err
 	}
 	key := fmt.Sprintf("%016x", n)
-	if w.execution, err = json.Marshal(e); err != nil {
-		return w, err
-	}
 	w.task = state.Task{
 		Key: key, Room: room, Event: id, Home: room, Source: state.FromRoom, Requester: s.alice.ID(), Time: now.UTC(),
 		Execution: e.ID, Text: task,

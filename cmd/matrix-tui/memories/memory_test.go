@@ -16,6 +16,7 @@ import (
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/clitest"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/transcripts"
 )
@@ -169,9 +170,13 @@ func TestMemoryReindex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	done := state.Task{Key: "e1", Room: "!a:x", Home: "!a:x", Event: "$e1", Execution: "e1", Source: state.FromHTTP, Begun: time.Now(), Ended: "completed",
+		Updated: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Details: state.Details{Commands: []string{"rotate the keys"}, Result: "All rotated.",
+			Answers: []state.Answer{{Question: "Which colour?", Answer: "crimson"}}}}
 	for _, err := range []error{
 		store.Containers.Set(t.Context(), "!a:x", "sandbox-a"),
-		store.Executions.Put(t.Context(), "!a:x", []byte(`{"session_id":"e1","state":"completed","commands":["rotate the keys"],"answers":[{"question":"Which colour?","answer":"crimson"}],"results":[{"output":"All rotated."}],"updated_at":"2026-01-02T03:04:05Z"}`)),
+		journal.Tasks.Submit(t.Context(), state.Event{Event: event.Event{Room: "!a:x", ID: "$e1", Sender: "@bot:x"}}, done),
+		journal.Tasks.Answer(t.Context(), done, nil),
 		logs.Begin("!a:x", "$1", "please count the ferrets"),
 		logs.Append("!a:x", transcripts.Line{Kind: transcripts.KindTool, Text: "a walrus in the output of a tool", Time: time.Now()}),
 		logs.Append("!a:x", transcripts.Line{Kind: transcripts.KindAssistant, Text: "There are nine.", Time: time.Now()}),
