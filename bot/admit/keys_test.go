@@ -135,8 +135,11 @@ func TestPanicOfKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.wait(t)
+	a.keys.Group.Wait() // for the requests
 	a.with(nil)
-	if err := a.keys.Check(t.Context(), time.Now(), true); err != nil || strings.Count(a.log.String(), "panic while checking for a key") != 2 {
+	err := a.keys.Check(t.Context(), time.Now(), true)
+	a.keys.Group.Wait()
+	if err != nil || strings.Count(a.log.String(), "panic while checking for a key") != 2 {
 		t.Errorf("%v, log: %s", err, a.log.String())
 	}
 	rows, err := a.Journal.Events.Pending(t.Context(), den, 0, 10)

@@ -78,7 +78,7 @@ func (m *Memory) Fill(ctx context.Context, x *memory.Index) error {
 		}
 		err = x.Rebuild(ctx, docs...)
 		if errors.Is(err, memory.ErrFull) {
-			m.warn(ctx, x.Room, "the memory of a room lacks what has no room", err)
+			m.warn(ctx, x.Room, "the index of a room is full: it lacks some notes or imports", err)
 			return nil
 		}
 		return err
