@@ -101,6 +101,8 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 	}
 }
 
+const notAllowed = "Whoever asked for this may not use me any more."
+
 // nextTask claims the task that is up next, or the tombstone if that is older, and
 // returns a function that does it.
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
@@ -141,7 +143,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 		return nil, nil
 	}
 	if next.State == state.TaskQueued && !r.allowed(next) {
-		return func() error { return r.bot.Journal.Tasks.Finish(ctx, next.Key) }, nil
+		return func() error { return r.bot.Journal.Tasks.GiveUp(ctx, next.Key, notAllowed) }, nil
 	}
 	t := r.env.Work(ctx, next)
 	r.turn.Claim(t)

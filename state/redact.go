@@ -59,6 +59,12 @@ func (j *Removal) Redact(ctx context.Context, home, id, room string) (tasks []Ta
 	return tasks, j.failed("redact event", err)
 }
 
+// Room removes the tasks of a room that have ended.
+func (j *Removal) Room(ctx context.Context, room string) error {
+	_, err := j.db.ExecContext(ctx, "DELETE FROM task WHERE room = ? AND state = 'done'", room)
+	return j.failed("remove tasks", err)
+}
+
 // Quoted reports whether a run of the room's session may have received an event as a quotation, or as the context of
 // one.
 func (j *Removal) Quoted(ctx context.Context, home, event, room, session string) (bool, error) {

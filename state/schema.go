@@ -10,7 +10,7 @@ import (
 )
 
 // schemaVersion is the version of the tables in schema.sql, stored in user_version.
-const schemaVersion = 11
+const schemaVersion = 12
 
 //go:embed schema.sql
 var schema string
@@ -46,7 +46,7 @@ func (j *Journal) version(ctx context.Context) (version int, err error) {
 	case version < 0 || version > schemaVersion:
 		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
 			"%s was written by a newer matrix-tui: run that release, or move the file away to start with an empty one.", j.path)
-	case version == 10:
+	case version == 10, version == 11:
 		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrOlder),
 			"%s was written by a build between two releases: move the file away to start with an empty one.", j.path)
 	case version > 0 && version < oldestSchema:

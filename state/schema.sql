@@ -146,7 +146,7 @@ CREATE TABLE attempt (
 	at    INTEGER NOT NULL  -- of the last one, ms
 );
 
--- What is known of a room. Lists are JSON: see Turn and PutExecution.
+-- What is known of a room. Lists are JSON: see Turn.
 CREATE TABLE room (
 	room       TEXT PRIMARY KEY,
 	container  TEXT NOT NULL, -- its name, or ''

@@ -133,13 +133,10 @@ func (j *Tasks) Finish(ctx context.Context, key string) error {
 	return j.mark(ctx, "finish task", "UPDATE task SET state = 'done' WHERE key = ?", key)
 }
 
-// GiveUp stores why a task has no result, and marks it done. For one that is done nothing happens.
-func (j *Tasks) GiveUp(ctx context.Context, t Task) error {
-	err := j.step(ctx, "give up task", t, TaskDone, nil, nil, TaskQueued, TaskRunning, TaskWaiting, TaskAnswered)
-	if errors.Is(err, ErrFinished) {
-		return nil
-	}
-	return err
+// GiveUp marks a task done, with the reason why it has no result, if it has none.
+func (j *Tasks) GiveUp(ctx context.Context, key, why string) error {
+	return j.mark(ctx, "give up task", `UPDATE task SET state = 'done', error = iif(ended = '', ?2, error),
+		updated = iif(ended = '', ?3, updated) WHERE key = ?1`, key, why, time.Now().UnixNano())
 }
 
 // FinishUpTo marks as done the room's tasks that are queued, running or answered and come before seq.

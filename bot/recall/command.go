@@ -14,6 +14,7 @@ import (
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/scrub"
+	"matrix-tui/state/sentence"
 )
 
 const (
@@ -118,10 +119,26 @@ func (m *Memory) Import(ctx context.Context, room, origin string, r io.Reader) (
 	if err != nil {
 		return 0, fmt.Errorf("import %s: %w", origin, err)
 	}
+	others, err := m.imported(ctx, room)
+	if err != nil {
+		return 0, err
+	}
+	size := 0
+	for _, doc := range others {
+		for _, e := range doc.Entries {
+			size += len(e.Text)
+		}
+	}
 	messages := make([]state.Imported, 0, len(entries))
 	for _, e := range entries {
+		size += len(e.Text)
 		messages = append(messages, state.Imported{Line: e.From, Time: e.Time, Speaker: e.Speaker,
 			Text: m.filter.Clean(e.Text)})
+	}
+	if size > memory.MaxText {
+		return 0, sentence.Newf(memory.ErrFull,
+			"The imports of this room would have more than %d MiB of text. Nothing was changed.",
+			memory.MaxText>>20)
 	}
 	if err := m.journal.Memory.Import(ctx, room, origin, messages); err != nil {
 		return 0, err
@@ -135,6 +152,15 @@ func (m *Memory) Rebuild(ctx context.Context, room string) error {
 		return nil
 	}
 	if err := m.Doubt(ctx, room); err != nil {
+		return err
+	}
+	return m.with(ctx, room, func(*memory.Index) error { return nil })
+}
+
+// Reindex builds the index of a room from nothing.
+func (m *Memory) Reindex(ctx context.Context, room string) error {
+	m.room(room).set(false)
+	if err := memory.Remove(m.dir, room); err != nil {
 		return err
 	}
 	return m.with(ctx, room, func(*memory.Index) error { return nil })

@@ -85,12 +85,8 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub
 	if err != nil {
 		return 0, err
 	}
-	for name, now := range e.merged(files) {
+	for name, now := range e.merged(files, left) {
 		if now == files[name] {
-			continue
-		}
-		if left[name] {
-			e.noteFull(name)
 			continue
 		}
 		if err := container.WriteFile(ctx, workspace.Dir+"/"+name, []byte(now)); err != nil {
@@ -100,11 +96,20 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub
 	if err := e.apply(ctx); err != nil {
 		return e.removed, err
 	}
-	return e.removed, rotate(ctx, container, files)
+	if err := rotate(ctx, container, files); err != nil {
+		return e.removed, err
+	}
+	if len(left) > 0 {
+		return e.removed, ErrLarge
+	}
+	return e.removed, nil
 }
 
-// merged returns the files as they are to be, and finds out what has changed in them.
-func (e *exchange) merged(files map[string]string) map[string]string {
+// ErrLarge means that Sync has left some files alone, because they are too large. It has done everything else.
+var ErrLarge = fmt.Errorf("a memory file has more than %d bytes", maxFile)
+
+// merged returns the files as they are to be, without those to leave alone, and finds out what has changed in them.
+func (e *exchange) merged(files map[string]string, leave map[string]bool) map[string]string {
 	out := map[string]string{mainFile: ""}
 	var prior []state.Note
 	for name, notes := range e.notes {
@@ -117,6 +122,7 @@ func (e *exchange) merged(files map[string]string) map[string]string {
 	slices.SortStableFunc(prior, func(a, b state.Note) int { return a.Time.Compare(b.Time) })
 	prior = slices.DeleteFunc(prior, func(n state.Note) bool { return n.Salience < didSomething })
 	maps.Copy(out, files)
+	maps.DeleteFunc(out, func(name, _ string) bool { return leave[name] })
 	for name, text := range out {
 		switch text = e.strip(name, text); {
 		case dayOf(name) != "", name == mainFile:
@@ -125,7 +131,7 @@ func (e *exchange) merged(files map[string]string) map[string]string {
 			out[name] = text
 		}
 	}
-	if _, there := out[contextFile]; there || len(prior) > 0 { // last: the logs may have new tasks
+	if _, there := out[contextFile]; there || len(prior) > 0 && !leave[contextFile] { // last: the logs may have new tasks
 		out[contextFile] = addPrior(withoutPrior(out[contextFile], e.remaining()), prior)
 	}
 	return out
@@ -177,24 +183,22 @@ func (e *exchange) forgetGone(ctx context.Context) error {
 			}
 		}
 	}
-	if err := e.Doubt(ctx, e.id); err != nil {
-		return err
-	}
 	if err := e.journal.Memory.KeepForgotten(ctx, e.id, texts...); err != nil {
 		return err
 	}
 	if err := e.forget(ctx, scrub.Replacing(scrub.Deleted, texts...)); err != nil {
 		return err
 	}
-	return errors.Join(e.journal.Memory.RemoveNotes(ctx, e.gone...), e.Doubt(ctx, e.id))
+	return errors.Join(e.Doubt(ctx, e.id), e.journal.Memory.RemoveNotes(ctx, e.gone...), e.Settle(ctx, e.id))
 }
 
 // pack prints the memory files as an archive, the newest logs first, up to maxFile each and 6 MB together. It follows
 // no link. On stderr are the names of those that it leaves out.
-const pack = `cd ` + workspace.Dir + ` || exit 1
+const pack = `cd ` + workspace.Dir + ` || exit 3
 { find MEMORY.md context.md status.md -maxdepth 0 -type f -printf '%s %p\n'
 find memory -maxdepth 1 -type f -name '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md' -printf '%s %p\n' | sort -rk2
-} 2>/dev/null | awk '$1 > 1048576 || (all += $1 + 1024) > 6000000 { print $2 > "/dev/stderr"; next } { print $2 }' |
+} 2>/dev/null | awk '$1 > 1048576 || (all += $1 + 1024) > 6000000 { print $2 > "/dev/stderr"; next } { print $2 }
+END { print "end" > "/dev/stderr" }' |
 tar -cf - -T -`
 
 // maxPacked is more than pack prints, in bytes.
@@ -206,16 +210,16 @@ func readFiles(ctx context.Context, container Container) (files map[string]strin
 	switch {
 	case err == nil && res.Truncated:
 		err = fmt.Errorf("they have more than %d bytes", maxPacked)
-	case err == nil && res.Code != 0:
+	case err == nil && res.Code > 1: // 1: somebody has written to a file meanwhile
 		err = fmt.Errorf("exit %d: %s", res.Code, clean.Line(string(res.Stderr), 200))
-	case err == nil && !bytes.HasSuffix(res.Stdout, make([]byte, 1024)):
+	case err == nil && (!bytes.HasSuffix(res.Stdout, make([]byte, 1024)) || !bytes.HasSuffix(res.Stderr, []byte("end\n"))):
 		err = errors.New("the archive has no end")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read memory files: %w", err)
 	}
 	files, left = map[string]string{}, map[string]bool{}
-	for name := range strings.Lines(string(res.Stderr)) {
+	for name := range strings.Lines(strings.TrimSuffix(string(res.Stderr), "end\n")) {
 		left[strings.TrimSpace(name)] = true
 	}
 	for in := tar.NewReader(bytes.NewReader(res.Stdout)); ; {

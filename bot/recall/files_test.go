@@ -333,6 +333,7 @@ func TestSyncAfterFailedRead(t *testing.T) {
 	mine := "# Mine\n\n- The dog is called Rex.\n"
 	for name, how := range map[string]func(*sandbox.Result){
 		"exit 2":    func(res *sandbox.Result) { res.Code, res.Stdout = 2, nil },
+		"no awk":    func(res *sandbox.Result) { res.Stdout, res.Stderr = make([]byte, 10240), nil },
 		"truncated": func(res *sandbox.Result) { res.Truncated = true },
 		"cut":       func(res *sandbox.Result) { res.Stdout = res.Stdout[:700] },
 	} {
@@ -357,8 +358,11 @@ func TestSyncLeavesLargeFiles(t *testing.T) {
 		learn(t, d.Memory, done)
 		add(t, d.Memory, state.Semantic, "The cat is called Pixel.")
 		d.edit(name, func(string) string { return large })
-		d.sync(nil)
-		d.sync(nil)
+		for range 2 {
+			if _, err := d.Sync(t.Context(), "!r", d.folder, nil, d.forget); !errors.Is(err, ErrLarge) {
+				t.Error(err)
+			}
+		}
 		if d.read(name) != large {
 			t.Errorf("%s has changed", name)
 		}
@@ -366,6 +370,12 @@ func TestSyncLeavesLargeFiles(t *testing.T) {
 			if other != name && !strings.Contains(d.read(other), want) {
 				t.Errorf("large %s: %s is\n%s", name, other, d.read(other))
 			}
+		}
+		d.edit(name, func(string) string { return "# Short\n" })
+		d.sync(nil)
+		d.sync(nil)
+		if got := d.read("MEMORY.md") + d.read("memory/2026-11-23.md") + d.found("Pixel backup"); !strings.Contains(got, "Pixel") || !strings.Contains(got, "Back up") {
+			t.Errorf("after %s was large: %s", name, got)
 		}
 	}
 }
@@ -384,8 +394,11 @@ func TestSyncInHostileWorkspace(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			add(t, d.Memory, state.Semantic, "The key is in drawer seven.")
-			d.sync(nil)
-			d.sync(nil)
+			for range 2 {
+				if _, err := d.Sync(t.Context(), "!r", d.folder, nil, d.forget); err != nil && !errors.Is(err, ErrLarge) {
+					t.Error(err)
+				}
+			}
 			if !strings.Contains(d.read("MEMORY.md"), "drawer seven") || !strings.Contains(d.found("drawer"), "drawer seven") {
 				t.Errorf("it is missing in %s and %s", d.read("MEMORY.md"), d.found("drawer"))
 			}

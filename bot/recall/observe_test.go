@@ -158,7 +158,7 @@ func TestFinished(t *testing.T) {
 // A secret that was given as an answer is not read again from the transcript.
 func TestRefillWithoutSecrets(t *testing.T) {
 	f := NewFilter()
-	docs := f.conversations("!r", []transcripts.Line{
+	docs := f.conversations(t.Context(), "!r", []transcripts.Line{
 		{Kind: transcripts.KindBegin, Event: "$1", Text: "log in"},
 		{Kind: transcripts.KindAssistant, Text: "What is the database password?"},
 		{Kind: transcripts.KindUser, Event: "$2", Text: "correct horse battery"},

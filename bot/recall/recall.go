@@ -20,7 +20,7 @@ const (
 	readTime = 2 * time.Second
 	// writeTime bounds how long a finished task holds up the next one.
 	writeTime = 20 * time.Second
-	// fillTime bounds how long it takes to build an index: 4 s for 12 MB.
+	// fillTime bounds how long it takes to build an index: the filter reads some 200 KB in a second.
 	fillTime = 5 * time.Minute
 	// maxWaiting is how many rooms wait for Work. The others do it when they need their memory.
 	maxWaiting = 1000
@@ -96,11 +96,10 @@ func (m *Memory) once(ctx context.Context, id string, do func(*memory.Index) err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	if !r.is() || x.Unfilled() {
-		r.set(true)
 		if err := m.Fill(ctx, x); err != nil {
-			r.set(false)
 			return err
 		}
+		r.set(true)
 	}
 	return do(x)
 }
@@ -148,10 +147,10 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		return nil
 	}
 	defer m.embedSoon(t.Room)
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
 	l := m.filter.observe(t)
 	m.welcome(ctx, t)
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
 	added, err := m.journal.Memory.AddNotes(ctx, l.notes...)
 	if err != nil {
 		return err
@@ -168,6 +167,7 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	})
 	if err != nil {
 		m.room(t.Room).set(false)
+		m.soon(t.Room)
 	}
 	return err
 }
@@ -175,6 +175,8 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 // welcome lets the room know again what people have said again. A task that is learned once more, as after a crash, is
 // left alone: something may have been forgotten since.
 func (m *Memory) welcome(ctx context.Context, t Task) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	err := m.with(ctx, t.Room, func(x *memory.Index) error {
 		known, err := x.Has(ctx, executionPath(t.ID))
 		if err == nil && !known {
@@ -222,23 +224,22 @@ func (m *Memory) warn(ctx context.Context, room, what string, err error) {
 	}
 }
 
-// Move removes the index of a room whose record moves to its successor, which has to build its own again. It may be
-// repeated.
+// Move removes the index of a room whose record moves to its successor, of which the index follows the record. Call it
+// before and after that.
 func (m *Memory) Move(ctx context.Context, from, to string) error {
 	if m == nil {
 		return nil
 	}
 	m.room(from).set(false)
-	return errors.Join(m.Doubt(ctx, to), memory.Remove(m.dir, from))
+	return errors.Join(m.Settle(ctx, to), memory.Remove(m.dir, from))
 }
 
-// Doubt says that the record changes, or has changed: what the index has is compared with it before the next use. Call
-// it before the change, or a crash in between leaves what was there, and after it.
+// Doubt says that the record is about to change: a crash after the change leaves nothing in the index that is gone.
+// Settle follows.
 func (m *Memory) Doubt(ctx context.Context, id string) error {
 	if m == nil {
 		return nil
 	}
-	defer m.soon(id)
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	x, err := memory.Open(ctx, m.dir, id)
@@ -247,4 +248,13 @@ func (m *Memory) Doubt(ctx context.Context, id string) error {
 	}
 	m.room(id).set(false)
 	return errors.Join(x.Doubt(ctx), x.Close())
+}
+
+// Settle says that the record has changed. The index follows it before its next use, or when Work comes to it.
+func (m *Memory) Settle(ctx context.Context, id string) error {
+	if m == nil {
+		return nil
+	}
+	defer m.soon(id)
+	return m.Doubt(ctx, id)
 }

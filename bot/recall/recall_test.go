@@ -1,9 +1,11 @@
 package recall
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +54,35 @@ func TestLearnAtOnce(t *testing.T) {
 	k := m.Find(t.Context(), "!r", "alice", "", "count the doors and the windows")
 	if len(k.Commands) != 2 {
 		t.Errorf("found %q", k.Commands)
+	}
+}
+
+// What a bot has left in doubt is settled when it starts.
+func TestWorkAfterRestart(t *testing.T) {
+	m := newMemory(t)
+	add(t, m, state.Semantic, "The walrus is called Emil.")
+	if err := errors.Join(m.Doubt(t.Context(), "!r"), m.journal.Memory.RemoveNotes(t.Context(), state.Note{Room: "!r", Text: "The walrus is called Emil."})); err != nil {
+		t.Fatal(err)
+	}
+	next := New(m.dir, m.store, m.journal, zerolog.Nop())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); next.Work(ctx) }()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		left, err := memory.Doubted(t.Context(), m.dir)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatal(left, err)
+		}
+		if len(left) == 0 {
+			break
+		}
+	}
+	cancel()
+	<-ended
+	for _, end := range []string{"", "-wal"} {
+		if data, _ := os.ReadFile(memory.Path(m.dir) + end); bytes.Contains(data, []byte("Emil")) {
+			t.Error("the file has it still")
+		}
 	}
 }
 
@@ -104,7 +135,7 @@ func TestWorkRebuilds(t *testing.T) {
 	if err := m.journal.Memory.RemoveNotes(t.Context(), state.Note{Room: "!r", Text: "The walrus is called Emil."}); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Doubt(t.Context(), "!r"); err != nil {
+	if err := m.Settle(t.Context(), "!r"); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {

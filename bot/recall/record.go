@@ -108,7 +108,7 @@ func (m *Memory) all(ctx context.Context, room string, origins map[string]string
 	if err != nil {
 		return nil, err
 	}
-	said, err := m.transcribed(room, func(path, origin string, lines []transcripts.Line) bool {
+	said, err := m.transcribed(ctx, room, func(path, origin string, lines []transcripts.Line) bool {
 		return origins[path] == origin &&
 			!slices.ContainsFunc(lines, func(line transcripts.Line) bool { return forgotten.Has(line.Text) })
 	})
@@ -188,7 +188,7 @@ func (m *Memory) Relearn(ctx context.Context, room, event string) error {
 			}
 		}
 	}
-	return m.Doubt(ctx, room)
+	return m.Settle(ctx, room)
 }
 
 func isAbout(rec state.Task, event string) bool {

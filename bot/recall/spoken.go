@@ -57,7 +57,7 @@ type isSame func(path, origin string, lines []transcripts.Line) bool
 
 // transcribed reads what was said from the transcripts of a room and of those that it replaces. A room that another one
 // replaces has none.
-func (m *Memory) transcribed(room string, same isSame) (docs []memory.Document, err error) {
+func (m *Memory) transcribed(ctx context.Context, room string, same isSame) (docs []memory.Document, err error) {
 	if m.store.SuccessorOf(room) != room {
 		return nil, nil
 	}
@@ -67,7 +67,11 @@ func (m *Memory) transcribed(room string, same isSame) (docs []memory.Document, 
 		if err != nil {
 			return nil, err
 		}
-		docs = append(m.filter.conversations(one, lines, same), docs...) // the oldest first
+		said := m.filter.conversations(ctx, one, lines, same)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("read transcripts: %w", ctx.Err())
+		}
+		docs = append(said, docs...) // the oldest first
 		for _, line := range lines {
 			left -= len(line.Text)
 		}
@@ -78,8 +82,9 @@ func (m *Memory) transcribed(room string, same isSame) (docs []memory.Document, 
 	return docs, nil
 }
 
-// conversations reads what was said from a transcript, task by task.
-func (f *Filter) conversations(room string, lines []transcripts.Line, same isSame) (docs []memory.Document) {
+// conversations reads what was said from a transcript, task by task, until ctx ends.
+func (f *Filter) conversations(ctx context.Context, room string, lines []transcripts.Line,
+	same isSame) (docs []memory.Document) {
 	byTask, order, path := map[string][]transcripts.Line{}, []string{}, ""
 	for _, line := range lines {
 		if line.Kind == transcripts.KindBegin {
@@ -96,6 +101,9 @@ func (f *Filter) conversations(room string, lines []transcripts.Line, same isSam
 		byTask[path] = append(byTask[path], line)
 	}
 	for _, path := range order {
+		if ctx.Err() != nil {
+			break
+		}
 		lines, sum := byTask[path], sha256.New()
 		for _, line := range lines {
 			fmt.Fprintf(sum, "%s %q %q %d ", line.Kind, line.Event, line.Text, line.Time.UnixNano())

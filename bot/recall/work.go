@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"slices"
+	"time"
 
 	"matrix-tui/state/memory"
 )
@@ -38,31 +39,53 @@ func (m *Memory) next() (room string, ok bool) {
 	return room, true
 }
 
-// Work builds indexes again after the record has changed, and fetches the vectors of what rooms learn, until ctx ends.
-// What fails waits for the room's next task.
+// againAfter is when Work tries again what has failed.
+const againAfter = time.Minute
+
+// Work makes indexes follow the record after it has changed, also before a restart, and fetches the vectors of what
+// rooms learn, until ctx ends.
 func (m *Memory) Work(ctx context.Context) {
 	if m == nil {
 		return
 	}
+	doubted, err := memory.Doubted(ctx, m.dir)
+	m.warn(ctx, "", "cannot look for indexes to build", err)
+	for _, room := range doubted {
+		m.soon(room)
+	}
+	later := time.NewTicker(againAfter)
+	defer later.Stop()
+	var again []string
 	for {
-		room, ok := m.next()
-		if !ok {
-			select {
-			case <-ctx.Done():
-				return
-			case <-m.wake:
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.wake:
+		case <-later.C:
+			for _, room := range again {
+				m.soon(room)
 			}
-			continue
+			again = nil
 		}
-		err := m.use(ctx, room, fillTime, func(context.Context, *memory.Index) error { return nil })
-		m.warn(ctx, room, "cannot build the index of a room", err)
-		if m.embedder == nil || err != nil {
-			continue
-		}
-		more, err := m.embedTurn(ctx, room)
-		m.warn(ctx, room, "cannot store the embeddings of a room", err)
-		if more {
-			m.soon(room)
+		for room, ok := m.next(); ok && ctx.Err() == nil; room, ok = m.next() {
+			if err := m.follow(ctx, room); err != nil {
+				m.warn(ctx, room, "cannot build the index of a room", err)
+				again = append(again, room)
+			}
 		}
 	}
+}
+
+// follow makes the index of a room follow the record, and fetches some of its vectors.
+func (m *Memory) follow(ctx context.Context, room string) error {
+	err := m.use(ctx, room, fillTime, func(context.Context, *memory.Index) error { return nil })
+	if m.embedder == nil || err != nil {
+		return err
+	}
+	more, err := m.embedTurn(ctx, room)
+	m.warn(ctx, room, "cannot store the embeddings of a room", err)
+	if more {
+		m.soon(room)
+	}
+	return nil
 }

@@ -25,8 +25,8 @@
 // Each transition is one transaction of [state.Journal] that includes its messages, so a
 // message is sent exactly once, and never for a state that was not reached. Before the
 // result, a task may be stopped or get a new message, with which it runs again in the
-// same session; see [Work.Stop]. execution.Execution is the state machine that the HTTP API
-// shows. The journal stores it beside the task, for longer; it is never read to continue one.
+// same session; see [Work.Stop]. execution.Execution is the state machine, and what the HTTP
+// API shows of a task.
 //
 // A compaction (!compact) is a task, too: it asks the agent for a summary of the room's session, and its result is a
 // notice. Summary and notice are stored with the result; then one write to the journal puts the summary in place of the

@@ -113,9 +113,7 @@ func start(e *execution.Execution) {
 // giveUp marks a task as failed without a message to the room.
 func giveUp(ctx context.Context, t *Task, why string) error {
 	env := t.env
-	start(t.exec)
-	_ = t.exec.Fail(why, time.Now()) // rejected if it has its result
-	if err := env.Journal.Tasks.GiveUp(ctx, t.Row()); err != nil {
+	if err := env.Journal.Tasks.GiveUp(ctx, t.rec.Key, why); err != nil {
 		return fmt.Errorf("give up task: %w", err)
 	}
 	env.closeModel(t.rec.Key)

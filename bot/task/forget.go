@@ -58,8 +58,7 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 }
 
 // scrub removes texts from all but the container. The record is scrubbed late: what is to go is known from there, also
-// after a crash. The index goes before it, for a crash, and after it, because somebody may have built it again
-// meanwhile.
+// after a crash. The index is doubted before it, for a crash, and follows it after that.
 func (e *Env) scrub(ctx context.Context, change *scrub.Scrub) (out Forgot, err error) {
 	if err := e.Recall.Doubt(ctx, e.ID); err != nil {
 		return out, err
@@ -93,39 +92,41 @@ func (e *Env) scrub(ctx context.Context, change *scrub.Scrub) (out Forgot, err e
 	}
 	slices.Sort(gone)
 	out.Entries = max(out.Entries, len(slices.Compact(gone)))
-	return out, e.Recall.Doubt(ctx, e.ID)
+	return out, e.Recall.Settle(ctx, e.ID)
 }
 
 // sweep removes recordings of the CLI, except those of some sessions.
 const sweep = `keep=; for id; do keep="$keep|$id|-$(printf %.8s "$id")\.jsonl"; done
 find /root/.gemini/tmp -type f \( -path '*/chats/*' -o -path '*/tool-outputs/*' -o -path '*/logs/*' \) 2>/dev/null | grep -vE "^$keep" | tr '\n' '\0' | xargs -0r rm -f --`
 
-// tidy brings the files of notes and the record in line, and removes what was forgotten from the container: from the
-// files, and with the recordings of sessions that nobody continues. change also finds lines that are no notes; nil if
-// the text is not known any more. It returns how many lines it has removed.
+// tidy removes what was forgotten from the container: from the files of notes, and with the recordings of sessions
+// that nobody continues. change also finds lines that are no notes; nil if the text is not known any more. It returns
+// how many lines it has removed.
 func (e *Env) tidy(ctx context.Context, container *sandbox.Container, change *scrub.Scrub) (lines int, err error) {
 	untidy, err := e.Journal.Memory.Untidy(ctx, e.ID)
-	if err != nil {
+	if err != nil || !untidy {
 		return 0, err
 	}
-	if untidy {
-		keep := append([]string{"no session"}, e.Sessions(ctx)...)
-		res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", sweep, "sh"}, keep...)})
-		if err == nil && res.Code != 0 {
-			err = fmt.Errorf("exit %d", res.Code)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("remove recordings: %w", err)
-		}
+	keep := append([]string{"no session"}, e.Sessions(ctx)...)
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", sweep, "sh"}, keep...)})
+	if err == nil && res.Code != 0 {
+		err = fmt.Errorf("exit %d", res.Code)
 	}
-	lines, err = e.Recall.Sync(ctx, e.ID, container, change, func(ctx context.Context, gone *scrub.Scrub) error {
-		_, err := e.scrub(ctx, gone)
-		return err
-	})
-	if err != nil || !untidy {
+	if err != nil {
+		return 0, fmt.Errorf("remove recordings: %w", err)
+	}
+	if lines, err = syncFiles(ctx, e, container, change); err != nil {
 		return lines, err
 	}
 	return lines, e.Journal.Memory.Tidied(ctx, e.ID)
+}
+
+// syncFiles brings the files of notes and the record in line.
+func syncFiles(ctx context.Context, e *Env, container *sandbox.Container, change *scrub.Scrub) (lines int, err error) {
+	return e.Recall.Sync(ctx, e.ID, container, change, func(ctx context.Context, gone *scrub.Scrub) error {
+		_, err := e.scrub(ctx, gone)
+		return err
+	})
 }
 
 // Redact removes what a redacted message of the room home said from wherever the room has it. If the room's session

@@ -11,6 +11,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/container"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/recall"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/transcripts"
@@ -132,6 +133,9 @@ func (s settlement) tidy(ctx context.Context) error {
 	if queued, err := env.Journal.Tasks.Count(ctx, env.ID, state.TaskQueued); err == nil && queued > 0 {
 		return nil // the next task does not wait for it, and does it at its end
 	}
-	_, err = env.tidy(ctx, running, nil)
-	return err
+	if _, err = syncFiles(ctx, env, running, nil); errors.Is(err, recall.ErrLarge) {
+		err = nil // the log says so
+	}
+	_, untidy := env.tidy(ctx, running, nil)
+	return errors.Join(err, untidy)
 }

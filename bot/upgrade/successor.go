@@ -169,6 +169,9 @@ func (r *Room) moveRows(ctx context.Context, tombstone state.Event, next *Room) 
 		return fmt.Errorf("move rows: %w", err)
 	}
 	crash.At("moved")
+	if err := r.Recall.Move(ctx, r.ID, next.ID); err != nil {
+		return err
+	}
 	r.Turn.Env.Waits.DropRoom(r.ID)
 	if err := next.Turn.Env.AskAgain(ctx); err != nil {
 		return err

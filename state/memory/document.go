@@ -76,7 +76,7 @@ func (d *Document) tidy() []byte {
 	}
 	d.Entries = tidy(d.Entries)
 	all := sha256.New()
-	fmt.Fprintf(all, "%q %q %q %q %v", d.Source, d.Path, d.Kind, d.Person, d.Weight)
+	fmt.Fprintf(all, "%q %q %q %q %v %q", d.Source, d.Path, d.Kind, d.Person, d.Weight, d.Origin)
 	for _, e := range d.Entries {
 		fmt.Fprintf(all, "%d %d %d %q %q %q %v", e.From, e.To, nanos(e.Time), e.Speaker, e.Text, e.Event, e.Alone)
 	}

@@ -56,6 +56,8 @@ func explain(err error, path string) error {
 	case isLocked(err), errors.Is(err, ErrLocked):
 		return sentence.Newf(fmt.Errorf("%w: %w", ErrLocked, err),
 			"Another program keeps %s locked: try again, or stop it.", path)
+	case errors.Is(err, ErrDoubt):
+		return sentence.Newf(err, "What this room remembers has just changed: try again.")
 	case damage.Is(err):
 		return sentence.Newf(err, "%s is damaged: it is made again when it is used next.", path)
 	case errors.Is(err, syscall.ENOSPC), code == sqlite3.SQLITE_FULL:

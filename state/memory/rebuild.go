@@ -29,20 +29,19 @@ func (x *Index) Rebuild(ctx context.Context, docs ...Document) error {
 	if err != nil {
 		return err
 	}
-	known := len(stored) > 0
+	known := len(stored) > 0 || x.doubts > 0
 	var come []Document
 	for _, doc := range docs {
-		hash := doc.tidy()
-		if !doc.Same && len(doc.Entries) == 0 {
-			continue
-		}
-		if !doc.Same && stored[doc.Path] != string(hash) {
+		hash := string(doc.tidy())
+		switch {
+		case doc.Same, stored[doc.Path] == hash:
+			delete(stored, doc.Path)
+		case len(doc.Entries) > 0:
 			come = append(come, doc)
 		}
-		delete(stored, doc.Path)
 	}
 	err = x.write(ctx, "rebuild memory", func(w *writer) error {
-		for path := range stored {
+		for path := range stored { // also what comes in another version
 			if err := w.putOne(&Document{Path: path}); err != nil {
 				return err
 			}
@@ -58,13 +57,16 @@ func (x *Index) Rebuild(ctx context.Context, docs ...Document) error {
 			err, full = nil, err
 		}
 	}
+	if err == nil {
+		err = x.write(ctx, "rebuild memory", func(w *writer) error { return w.dropUnused(maxVectors) })
+	}
 	if err == nil && known {
 		err = x.failed("wipe memory", wipe(ctx, x.db))
 	}
 	if err == nil {
 		err = x.write(ctx, "rebuild memory", func(w *writer) error {
 			_, err := w.exec("UPDATE room SET filled = 1 WHERE id = ?", w.room)
-			return errors.Join(err, w.dropUnused(maxVectors))
+			return err
 		})
 	}
 	x.unfilled = x.unfilled && err != nil

@@ -25,6 +25,11 @@ func Rooms(ctx context.Context, dir string) ([]string, error) {
 	return readRooms(ctx, dir, "SELECT name FROM room WHERE chunks > 0 ORDER BY name")
 }
 
+// Doubted lists the rooms that have an index which does not follow the record.
+func Doubted(ctx context.Context, dir string) ([]string, error) {
+	return readRooms(ctx, dir, "SELECT name FROM room WHERE filled = 0 AND doubts > 0 ORDER BY name")
+}
+
 // readRooms reads names from the file, if there is one.
 func readRooms(ctx context.Context, dir, query string, args ...any) (rooms []string, err error) {
 	err = readFile(dir, func(db *sql.DB) error {
@@ -105,14 +110,17 @@ func Remove(dir, room string) error {
 	if err != nil {
 		return err
 	}
-	err = x.write(ctx, "remove memory", func(w *writer) error { return errors.Join(w.drop("true"), w.dropEmpty()) })
-	for _, statement := range []string{
-		"DELETE FROM vector WHERE room = ?", "DELETE FROM sketch WHERE room = ?", "DELETE FROM given WHERE room = ?",
-		"DELETE FROM room WHERE id = ?",
-	} {
-		if err == nil {
-			_, err = x.db.ExecContext(ctx, statement, x.room)
+	err = x.write(ctx, "remove memory", func(w *writer) error {
+		err := errors.Join(w.drop("true"), w.dropEmpty())
+		for _, table := range []string{"vector", "sketch", "given"} {
+			if err == nil {
+				_, err = w.exec("DELETE FROM "+table+" WHERE room = ?", w.room)
+			}
 		}
+		return err
+	})
+	if err == nil {
+		_, err = x.db.ExecContext(ctx, "DELETE FROM room WHERE id = ?", x.room) // whoever has it open cannot write any more
 	}
 	if err == nil {
 		err = wipe(ctx, x.db)

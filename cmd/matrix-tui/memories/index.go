@@ -47,7 +47,7 @@ func memoryReindex(ctx context.Context, m *memoryCall) error {
 
 // reindex builds an index again from what is in the state folder.
 func (m *memoryCall) reindex(ctx context.Context, memories *recall.Memory, room string) error {
-	if err := memories.Rebuild(ctx, room); err != nil {
+	if err := memories.Reindex(ctx, room); err != nil {
 		return err
 	}
 	return m.with(ctx, room, func(x *memory.Index) error {

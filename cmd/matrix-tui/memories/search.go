@@ -176,6 +176,9 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 			return sentence.Newf(recall.ErrTooShort, "This is a message of a few letters: send `!memory forget %s` in the room.",
 				clean.Short(id, 80))
 		}
+		if err := memories.Doubt(ctx, room); err != nil {
+			return err
+		}
 		scrub := scrub.Without(texts...)
 		out, err := journal.Removal.Scrub(ctx, room, room, scrub)
 		if err != nil {

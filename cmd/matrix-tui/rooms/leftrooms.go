@@ -220,9 +220,10 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 		}
 		err := transcripts.Remove(l.Room)
 		if l.Volumes != "" {
-			err = errors.Join(err, transcripts.Remove(l.Volumes)) // of the room that it replaced
+			err = errors.Join(err, transcripts.Remove(l.Volumes), journal.Removal.Room(ctx, l.Volumes)) // of the one before
 		}
-		err = errors.Join(err, journal.Memory.Clear(ctx, l.Room), memory.Remove(dir, l.Room))
+		err = errors.Join(err, journal.Removal.Room(ctx, l.Room), journal.Memory.Clear(ctx, l.Room),
+			memory.Remove(dir, l.Room))
 		if err := errors.Join(err, store.RemoveRoom(ctx, l.Room)); err != nil { // last: until then it is listed
 			return err
 		}
