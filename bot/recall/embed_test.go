@@ -170,7 +170,7 @@ func TestSlowEmbeddingsDelayNothing(t *testing.T) {
 	if k := m.Find(t.Context(), "!r", "alice", "", "what about my car?"); len(k.Retrieved) == 0 {
 		t.Error("words do not find it")
 	}
-	if took := time.Since(begin); took > 3*askTime {
+	if took := time.Since(begin); took > 20*askTime { // it would wait for ever
 		t.Errorf("it took %v", took)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
