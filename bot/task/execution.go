@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/recall"
@@ -27,10 +26,8 @@ func ExecutionOf(rec state.Task) *execution.Execution {
 	if rec.Source != state.FromHTTP {
 		e.TaskEvent, e.Asker = rec.Event, rec.Requester
 	}
-	if e.State == execution.WaitingForInput {
-		e.Room = rec.QuestionRoom // differs from rec.Room after a room upgrade, until AskAgain
-	} else {
-		e.CurrentQuestion, e.QuestionContext, e.QuestionEvent, e.Deadline = "", "", "", time.Time{}
+	if e.State == execution.WaitingForInput { // differs from rec.Room after a room upgrade, until AskAgain
+		e.Room = rec.QuestionRoom
 	}
 	if len(e.Commands) == 0 {
 		e.Commands = append(e.Commands, commandsOf(rec.Calls)...)

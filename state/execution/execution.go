@@ -80,6 +80,9 @@ func (e *Execution) QuestionNumber() int {
 // MarshalJSON writes optional fields that are empty as null, and the number of the open question.
 func (e Execution) MarshalJSON() ([]byte, error) {
 	type plain Execution
+	if e.State != WaitingForInput { // a task that was given up keeps its question
+		e.CurrentQuestion, e.QuestionContext, e.QuestionEvent, e.Deadline = "", "", "", time.Time{}
+	}
 	optional := func(text string) *string {
 		if text == "" {
 			return nil
