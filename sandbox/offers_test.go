@@ -65,6 +65,7 @@ func TestWithoutPodman(t *testing.T) {
 		}
 	}
 	s.kill()
+	until(t, "the container offers a connection", func() bool { return offered(p, spec.Room) })
 	container, err := p.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
