@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/bottest/host"
-	"matrix-tui/bot/task"
-	"matrix-tui/state"
 )
 
 func doState(ctx context.Context, sc *script, neg bool, args []string) error {
@@ -99,28 +97,33 @@ func executionsIn(db *sql.DB, successors map[string]string) (map[string]any, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		rec := state.Task{}
+		var room, id, source, state, ended, question, about, event, failed, details string
 		var deadline int64
-		var details string
-		if err := rows.Scan(&rec.Room, &rec.Execution, &rec.Source, &rec.State, &rec.Ended, &rec.Question, &rec.QuestionContext, &rec.QuestionEvent,
-			&deadline, &rec.Error, &details); err != nil {
+		if err := rows.Scan(&room, &id, &source, &state, &ended, &question, &about, &event, &deadline, &failed, &details); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal([]byte(details), &rec.Details); err != nil {
+		var more struct {
+			Answers []any  `json:"answers"`
+			Result  string `json:"result"`
+			Due     struct {
+				Why string `json:"why"`
+			} `json:"due"`
+		}
+		if err := json.Unmarshal([]byte(details), &more); err != nil {
 			return nil, err
 		}
-		if deadline != 0 {
-			rec.QuestionDeadline = time.Unix(0, deadline).UTC()
+		shown := map[string]string{"queued": "pending", "running": "running", "waiting": "waiting_for_input"}[state]
+		e := map[string]any{"session_id": id, "answers": more.Answers, "error_message": failed, "due_reason": more.Due.Why}
+		switch {
+		case state == "waiting":
+			e["current_question"], e["question_context"], e["question_event"] = question, about, event
+			e["deadline"] = time.Unix(0, deadline).UTC().Format(time.RFC3339Nano)
+		case shown == "" && ended == "completed":
+			shown, e["results"] = "completed", []any{map[string]any{"output": more.Result}}
+		case shown == "":
+			shown = "failed"
 		}
-		data, err := json.Marshal(task.ExecutionOf(rec))
-		if err != nil {
-			return nil, err
-		}
-		var e any
-		if err := json.Unmarshal(data, &e); err != nil {
-			return nil, err
-		}
-		room := rec.Room
+		e["state"] = shown
 		for next := successors[room]; next != ""; next = successors[room] {
 			room = next
 		}

@@ -119,14 +119,21 @@ func (m *Memory) Import(ctx context.Context, room, origin string, r io.Reader) (
 	if err != nil {
 		return 0, fmt.Errorf("import %s: %w", origin, err)
 	}
-	others, err := m.imported(ctx, room)
+	origins, err := m.journal.Memory.Imports(ctx, room)
 	if err != nil {
 		return 0, err
 	}
 	size := 0
-	for _, doc := range others {
-		for _, e := range doc.Entries {
-			size += len(e.Text)
+	for _, other := range origins {
+		if other == origin { // which it replaces
+			continue
+		}
+		others, err := m.journal.Memory.Imported(ctx, room, other)
+		if err != nil {
+			return 0, err
+		}
+		for _, one := range others {
+			size += len(one.Text)
 		}
 	}
 	messages := make([]state.Imported, 0, len(entries))

@@ -199,7 +199,7 @@ const pack = `cd ` + workspace.Dir + ` || exit 3
 find memory -maxdepth 1 -type f -name '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md' -printf '%s %p\n' | sort -rk2
 } 2>/dev/null | awk '$1 > 1048576 || (all += $1 + 1024) > 6000000 { print $2 > "/dev/stderr"; next } { print $2 }
 END { print "end" > "/dev/stderr" }' |
-tar -cf - -T -`
+tar -cf - -T - 2>/dev/null`
 
 // maxPacked is more than pack prints, in bytes.
 const maxPacked = 8 << 20

@@ -166,16 +166,15 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		return x.Give(ctx, t.Session, known...)
 	})
 	if err != nil {
-		m.room(t.Room).set(false)
-		m.soon(t.Room)
+		err = errors.Join(err, m.Settle(context.WithoutCancel(ctx), t.Room))
 	}
 	return err
 }
 
 // welcome lets the room know again what people have said again. A task that is learned once more, as after a crash, is
 // left alone: something may have been forgotten since.
-func (m *Memory) welcome(ctx context.Context, t Task) {
-	ctx, cancel := context.WithTimeout(ctx, readTime)
+func (m *Memory) welcome(stopping context.Context, t Task) {
+	ctx, cancel := context.WithTimeout(stopping, writeTime)
 	defer cancel()
 	err := m.with(ctx, t.Room, func(x *memory.Index) error {
 		known, err := x.Has(ctx, executionPath(t.ID))
@@ -184,7 +183,7 @@ func (m *Memory) welcome(ctx context.Context, t Task) {
 		}
 		return err
 	})
-	m.warn(ctx, t.Room, "cannot look up a task in the memory of a room", err)
+	m.warn(stopping, t.Room, "cannot look up a task in the memory of a room", err)
 }
 
 // said is what people have said in a task.

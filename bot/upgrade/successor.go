@@ -169,8 +169,8 @@ func (r *Room) moveRows(ctx context.Context, tombstone state.Event, next *Room) 
 		return fmt.Errorf("move rows: %w", err)
 	}
 	crash.At("moved")
-	if err := r.Recall.Move(ctx, r.ID, next.ID); err != nil {
-		return err
+	if err := r.Recall.Move(ctx, r.ID, next.ID); err != nil { // a cache
+		r.Log.Warn().Err(err).Str("room", r.ID).Msg("cannot move the index of a room")
 	}
 	r.Turn.Env.Waits.DropRoom(r.ID)
 	if err := next.Turn.Env.AskAgain(ctx); err != nil {
