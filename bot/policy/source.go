@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ type Source struct {
 	now   *Policy
 	seen  fs.FileInfo // the file that was read last, or nil
 	wrong error
+	rules bool // now is from a file that says something
 }
 
 // Open reads policy.yaml in a folder; a missing file is not an error.
@@ -61,18 +63,22 @@ func (s *Source) Err() error {
 func (s *Source) refresh() {
 	info, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.now, s.wrong, s.seen = nil, nil, nil
+		s.now, s.wrong, s.seen, s.rules = nil, nil, nil, false
 		return
 	}
 	if err == nil && sameFile(info, s.seen) {
 		return
 	}
 	var p *Policy
+	blank := false
 	if err == nil {
 		s.seen = info
 		var data []byte
 		if data, err = readBytes(s.path); err == nil {
 			p, err = Parse(data)
+		}
+		if blank = len(bytes.TrimSpace(data)) == 0; blank && err == nil && s.rules { // somebody is writing it
+			err = errors.New("it is empty: delete the file if there are to be no rules")
 		}
 	}
 	if err != nil {
@@ -85,7 +91,7 @@ func (s *Source) refresh() {
 		}
 		return
 	}
-	s.now, s.wrong = p, nil
+	s.now, s.wrong, s.rules = p, nil, !blank
 	s.log.Info().Str("file", s.path).Msg("policy read")
 }
 
