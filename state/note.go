@@ -124,12 +124,11 @@ func (j *Memory) NotesOfTask(ctx context.Context, task string) ([]Note, error) {
 	return all, j.failed("read notes of a task", err)
 }
 
-// SetWritten records which notes of a room their files have now, or have no longer.
-func (j *Memory) SetWritten(ctx context.Context, room string, written bool, ids ...string) error {
+// SetWritten records which notes of a room their files have now.
+func (j *Memory) SetWritten(ctx context.Context, room string, ids ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		for _, id := range ids {
-			if _, err := tx.ExecContext(ctx, "UPDATE note SET written = ? WHERE room = ? AND id = ?", written, room,
-				id); err != nil {
+			if _, err := tx.ExecContext(ctx, "UPDATE note SET written = 1 WHERE room = ? AND id = ?", room, id); err != nil {
 				return err
 			}
 		}

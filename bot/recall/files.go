@@ -47,9 +47,9 @@ type exchange struct {
 	forget    Forget
 	removed   int // lines
 
-	added, gone   []state.Note
-	shown, hidden []string // notes that their files have now, or no longer
-	full          bool
+	added, gone []state.Note
+	shown       []string // notes that their files have now
+	full        bool
 }
 
 // Forget takes what somebody has removed from a file out of all that is kept of the room. It may be repeated.
@@ -100,6 +100,8 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub
 		return e.removed, err
 	}
 	if len(left) > 0 {
+		m.log.Warn().Str("room", id).Strs("files", slices.Sorted(maps.Keys(left))).Err(ErrLarge).
+			Msg("some memory files stay as they are")
 		return e.removed, ErrLarge
 	}
 	return e.removed, nil
@@ -148,8 +150,7 @@ func (e *exchange) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(e.journal.Memory.SetWritten(ctx, e.id, true, e.shown...),
-		e.journal.Memory.SetWritten(ctx, e.id, false, e.hidden...)); err != nil {
+	if err := e.journal.Memory.SetWritten(ctx, e.id, e.shown...); err != nil {
 		return err
 	}
 	if len(added) == 0 {

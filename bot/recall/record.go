@@ -210,8 +210,7 @@ func (m *Memory) finished(ctx context.Context, room string) (all []state.Task, e
 	}
 	slices.Reverse(all)
 	return slices.DeleteFunc(all, func(rec state.Task) bool {
-		return rec.Ended == "" || rec.Compact ||
-			isCompaction(rec.Text)
+		return rec.Ended == "" || rec.Compact || isCompaction(rec.Text)
 	}), nil
 }
 
