@@ -8,7 +8,7 @@ import (
 )
 
 // oldestSchema is the oldest version that importTables reads. Delete this file, and its test with
-// testdata/journal8.sql, two releases after the first one with schema 11.
+// testdata/journal8.sql, two releases after the first one with schema 12.
 const oldestSchema = 8
 
 // importTables replaces the tables of schema 8 or 9 by those of this release and copies their rows: the columns that

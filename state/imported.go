@@ -39,6 +39,13 @@ func (j *Memory) Imports(ctx context.Context, room string) ([]string, error) {
 	return all, j.failed("list imports", err)
 }
 
+// ImportedBytes returns how much text a room has from other files than origin.
+func (j *Memory) ImportedBytes(ctx context.Context, room, origin string) (n int, err error) {
+	err = j.db.QueryRowContext(ctx, `SELECT ifnull(sum(length(CAST(text AS BLOB))), 0) FROM import
+		WHERE room = ? AND origin <> ?`, room, origin).Scan(&n)
+	return n, j.failed("measure imports", err)
+}
+
 // Remembers reports whether a room has a note or an import.
 func (j *Memory) Remembers(ctx context.Context, room string) bool {
 	found := false

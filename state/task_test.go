@@ -177,3 +177,28 @@ func TestWalk(t *testing.T) {
 		t.Errorf("still to be done: %v, %v", rooms, err)
 	}
 }
+
+// A room that is removed loses the tasks that have ended, and no other room does. A task that is given up says why, once.
+func TestRemoveTasks(t *testing.T) {
+	j := newJournal(t)
+	for _, room := range []string{"!gone", "!kept"} {
+		must(t, j.Tasks.Claim(ctx, queueTask(t, j, room, "$done "+room)))
+		must(t, j.Tasks.GiveUp(ctx, "$done "+room, "why"))
+		must(t, j.Tasks.GiveUp(ctx, "$done "+room, "again"))
+		queueTask(t, j, room, "$open "+room)
+	}
+	must(t, j.Removal.Room(ctx, "!gone"))
+	for key, want := range map[string]TaskState{"$done !gone": "", "$open !gone": TaskQueued, "$done !kept": TaskDone, "$open !kept": TaskQueued} {
+		rec, err := j.Tasks.Get(ctx, key)
+		if rec.State != want || (err != nil) != (want == "") || want == TaskDone && rec.Error != "why" {
+			t.Errorf("%s: %s %q, %v", key, rec.State, rec.Error, err)
+		}
+	}
+	answered := queueTask(t, j, "!kept", "$answered")
+	answered.Ended = "completed"
+	must(t, j.Tasks.Answer(ctx, answered, nil))
+	must(t, j.Tasks.GiveUp(ctx, "$answered", "why"))
+	if rec, err := j.Tasks.Get(ctx, "$answered"); err != nil || rec.State != TaskDone || rec.Error != "" {
+		t.Errorf("%+v, %v", rec, err)
+	}
+}

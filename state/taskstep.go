@@ -133,10 +133,11 @@ func (j *Tasks) Finish(ctx context.Context, key string) error {
 	return j.mark(ctx, "finish task", "UPDATE task SET state = 'done' WHERE key = ?", key)
 }
 
-// GiveUp marks a task done, with the reason why it has no result, if it has none.
+// GiveUp marks a task done, with the reason why it has no result, if it has none and is not done yet.
 func (j *Tasks) GiveUp(ctx context.Context, key, why string) error {
-	return j.mark(ctx, "give up task", `UPDATE task SET state = 'done', error = iif(ended = '', ?2, error),
-		updated = iif(ended = '', ?3, updated) WHERE key = ?1`, key, why, time.Now().UnixNano())
+	return j.mark(ctx, "give up task", `UPDATE task SET state = 'done',
+		error = iif(state <> 'done' AND ended = '', ?2, error),
+		updated = iif(state <> 'done' AND ended = '', ?3, updated) WHERE key = ?1`, key, why, time.Now().UnixNano())
 }
 
 // FinishUpTo marks as done the room's tasks that are queued, running or answered and come before seq.

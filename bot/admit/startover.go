@@ -67,6 +67,5 @@ func (a *Admission) replaceAll(ctx context.Context, batch *matrix.Sync, next *st
 
 // startedOver is what the owners are told then.
 const startedOver = "⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored " +
-	"from a " +
-	"backup. I have read every room again, back to the last message I know: nothing is done twice. What the homeserver " +
-	"itself has lost is gone."
+	"from a backup. I have read every room again, back to the last message I know: nothing is done twice. What the " +
+	"homeserver itself has lost is gone."

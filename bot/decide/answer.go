@@ -120,7 +120,7 @@ func (r *Room) Resume(ctx context.Context, key string, given execution.Answer, n
 		return t, err
 	}
 	r.Wake()
-	r.Env.Group.Start(func() { t.NoteAnswer(context.WithoutCancel(ctx)) })
+	r.Env.Group.Start(t.NoteAnswer)
 	return t, nil
 }
 

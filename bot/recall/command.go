@@ -100,7 +100,7 @@ func (m *Memory) Add(ctx context.Context, n state.Note) (added bool, err error) 
 	if err != nil || len(notes) == 0 {
 		return false, err
 	}
-	return true, m.with(ctx, n.Room, func(x *memory.Index) error { return m.put(ctx, x, documents(notes)...) })
+	return true, m.update(ctx, n.Room, func(x *memory.Index) error { return m.put(ctx, x, documents(notes)...) })
 }
 
 // KindOf returns the kind of notes that people call by a word, such as "fact".
@@ -119,33 +119,21 @@ func (m *Memory) Import(ctx context.Context, room, origin string, r io.Reader) (
 	if err != nil {
 		return 0, fmt.Errorf("import %s: %w", origin, err)
 	}
-	origins, err := m.journal.Memory.Imports(ctx, room)
+	size, err := m.journal.Memory.ImportedBytes(ctx, room, origin)
 	if err != nil {
 		return 0, err
 	}
-	size := 0
-	for _, other := range origins {
-		if other == origin { // which it replaces
-			continue
-		}
-		others, err := m.journal.Memory.Imported(ctx, room, other)
-		if err != nil {
-			return 0, err
-		}
-		for _, one := range others {
-			size += len(one.Text)
-		}
-	}
-	messages := make([]state.Imported, 0, len(entries))
 	for _, e := range entries {
 		size += len(e.Text)
-		messages = append(messages, state.Imported{Line: e.From, Time: e.Time, Speaker: e.Speaker,
-			Text: m.filter.Clean(e.Text)})
 	}
 	if size > memory.MaxText {
 		return 0, sentence.Newf(memory.ErrFull,
-			"The imports of this room would have more than %d MiB of text. Nothing was changed.",
-			memory.MaxText>>20)
+			"The imports of this room would have more than %d MiB of text. Nothing was changed.", memory.MaxText>>20)
+	}
+	messages := make([]state.Imported, 0, len(entries))
+	for _, e := range entries {
+		messages = append(messages, state.Imported{Line: e.From, Time: e.Time, Speaker: e.Speaker,
+			Text: m.filter.Clean(e.Text)})
 	}
 	if err := m.journal.Memory.Import(ctx, room, origin, messages); err != nil {
 		return 0, err
@@ -166,7 +154,7 @@ func (m *Memory) Rebuild(ctx context.Context, room string) error {
 
 // Reindex builds the index of a room from nothing.
 func (m *Memory) Reindex(ctx context.Context, room string) error {
-	m.room(room).set(false)
+	m.room(room).change()
 	if err := memory.Remove(m.dir, room); err != nil {
 		return err
 	}

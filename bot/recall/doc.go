@@ -29,7 +29,7 @@
 // a file or a message ([Instructs]). That is a list of phrases, not a guarantee: what the agent is given is marked as
 // notes, and nothing in it can do more than the agent itself. What was forgotten is kept as a hash, and comes back only
 // if a person says it again. Whoever forgets removes the text from the record (see bot/task), and calls [Memory.Doubt]
-// before and after: the next use builds the index again from what is left.
+// before and [Memory.Settle] after that: the index follows the record before its next use, and in the background.
 //
 // # Embeddings
 //

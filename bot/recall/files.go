@@ -107,8 +107,9 @@ func (m *Memory) Sync(ctx context.Context, id string, container Container, scrub
 	return e.removed, nil
 }
 
-// ErrLarge means that Sync has left some files alone, because they are too large. It has done everything else.
-var ErrLarge = fmt.Errorf("a memory file has more than %d bytes", maxFile)
+// ErrLarge means that Sync has left some files alone, because they are too large, each or together. It has done
+// everything else.
+var ErrLarge = errors.New("memory files are too large")
 
 // merged returns the files as they are to be, without those to leave alone, and finds out what has changed in them.
 func (e *exchange) merged(files map[string]string, leave map[string]bool) map[string]string {
@@ -156,7 +157,7 @@ func (e *exchange) apply(ctx context.Context) error {
 	if len(added) == 0 {
 		return nil
 	}
-	return e.with(ctx, e.id, func(x *memory.Index) error { return e.put(ctx, x, documents(added)...) })
+	return e.update(ctx, e.id, func(x *memory.Index) error { return e.put(ctx, x, documents(added)...) })
 }
 
 // remaining returns the notes that stay or that have come.

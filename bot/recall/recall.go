@@ -45,7 +45,8 @@ type Memory struct {
 // room is what this process knows of a room.
 type room struct {
 	mu      sync.Mutex
-	checked bool          // the index has what the record has
+	changes int           // how often the index has come to lack something; 1 at the start
+	checked int           // the changes with which it was filled last
 	speech  Speech        // of the task that runs
 	syncing sync.Mutex    // held by Sync
 	filling chan struct{} // held by who fills the index
@@ -62,7 +63,7 @@ func (m *Memory) room(id string) *room {
 	defer m.mu.Unlock()
 	r := m.rooms[id]
 	if r == nil {
-		r = &room{filling: make(chan struct{}, 1)}
+		r = &room{changes: 1, filling: make(chan struct{}, 1)}
 		m.rooms[id] = r
 	}
 	return r
@@ -82,7 +83,7 @@ func (m *Memory) with(ctx context.Context, id string, do func(*memory.Index) err
 
 func (m *Memory) once(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
 	r := m.room(id)
-	if !r.is() {
+	if _, lacks := r.lacks(); lacks {
 		select {
 		case r.filling <- struct{}{}:
 			defer func() { <-r.filling }()
@@ -95,25 +96,42 @@ func (m *Memory) once(ctx context.Context, id string, do func(*memory.Index) err
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	if !r.is() || x.Unfilled() {
+	if changes, lacks := r.lacks(); lacks || x.Unfilled() {
 		if err := m.Fill(ctx, x); err != nil {
 			return err
 		}
-		r.set(true)
+		r.filled(changes)
 	}
 	return do(x)
 }
 
-func (r *room) is() (checked bool) {
+// lacks reports whether the index may lack something, and what to tell filled when it does not any more.
+func (r *room) lacks() (changes int, lacks bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.checked
+	return r.changes, r.checked != r.changes
 }
 
-func (r *room) set(checked bool) {
+func (r *room) filled(changes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.checked = checked
+	r.checked = changes
+}
+
+func (r *room) change() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changes++
+}
+
+// update changes the index of a room after its record. What it does not take now comes with the next use.
+func (m *Memory) update(ctx context.Context, id string, do func(*memory.Index) error) error {
+	err := m.with(ctx, id, do)
+	if err != nil {
+		m.room(id).change()
+		m.soon(id)
+	}
+	return err
 }
 
 // use uses the memory of a room for a limited time, if it has one.
@@ -155,7 +173,7 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	if err != nil {
 		return err
 	}
-	err = m.with(ctx, t.Room, func(x *memory.Index) error {
+	return m.update(ctx, t.Room, func(x *memory.Index) error {
 		if err := m.put(ctx, x, append(slices.Clone(l.docs), documents(added)...)...); err != nil {
 			return err
 		}
@@ -165,10 +183,6 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		}
 		return x.Give(ctx, t.Session, known...)
 	})
-	if err != nil {
-		err = errors.Join(err, m.Settle(context.WithoutCancel(ctx), t.Room))
-	}
-	return err
 }
 
 // welcome lets the room know again what people have said again. A task that is learned once more, as after a crash, is
@@ -229,7 +243,7 @@ func (m *Memory) Move(ctx context.Context, from, to string) error {
 	if m == nil {
 		return nil
 	}
-	m.room(from).set(false)
+	m.room(from).change()
 	return errors.Join(m.Settle(ctx, to), memory.Remove(m.dir, from))
 }
 
@@ -245,7 +259,7 @@ func (m *Memory) Doubt(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	m.room(id).set(false)
+	m.room(id).change()
 	return errors.Join(x.Doubt(ctx), x.Close())
 }
 

@@ -86,6 +86,45 @@ func TestWorkAfterRestart(t *testing.T) {
 	}
 }
 
+// What an index could not take while somebody else filled it comes with the next use.
+func TestChangeWhileFilling(t *testing.T) {
+	m := newMemory(t)
+	add(t, m, state.Semantic, "The walrus is called Emil.")
+	r := m.room("!r")
+	changes, _ := r.lacks() // somebody begins to fill
+	full := errors.New("disk full")
+	if err := m.update(t.Context(), "!r", func(*memory.Index) error { return full }); !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	r.filled(changes)
+	if _, lacks := r.lacks(); !lacks {
+		t.Error("the next use would not look")
+	}
+	if room, ok := m.next(); room != "!r" || !ok {
+		t.Error("Work would not look")
+	}
+}
+
+// A room takes no more imports than its index has room for; another version of a file replaces the first.
+func TestImportIsBounded(t *testing.T) {
+	m := newMemory(t)
+	one := func(bytes int) string {
+		return `{"role":"user","content":"` + strings.Repeat("word ", bytes/5) + `"}` + "\n"
+	}
+	if err := m.journal.Memory.Import(t.Context(), "!r", "a", []state.Imported{{Line: 1, Text: strings.Repeat("x", memory.MaxText-1000)}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Import(t.Context(), "!r", "b", strings.NewReader(one(2000))); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("too much: %v", err)
+	}
+	if origins, err := m.journal.Memory.Imports(t.Context(), "!r"); err != nil || len(origins) != 1 {
+		t.Errorf("files %q, %v", origins, err)
+	}
+	if n, err := m.Import(t.Context(), "!r", "a", strings.NewReader(one(2000))); err != nil || n != 1 {
+		t.Errorf("another version: %d, %v", n, err)
+	}
+}
+
 // A conversation that has not changed stays, but not if something of it was forgotten.
 func TestRebuildKeepsConversations(t *testing.T) {
 	m := newMemory(t)

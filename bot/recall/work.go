@@ -39,8 +39,8 @@ func (m *Memory) next() (room string, ok bool) {
 	return room, true
 }
 
-// againAfter is when Work tries again what has failed.
-const againAfter = time.Minute
+// lookAgain is how often Work tries again what has failed.
+const lookAgain = 10 * time.Minute
 
 // Work makes indexes follow the record after it has changed, also before a restart, and fetches the vectors of what
 // rooms learn, until ctx ends.
@@ -48,31 +48,29 @@ func (m *Memory) Work(ctx context.Context) {
 	if m == nil {
 		return
 	}
-	doubted, err := memory.Doubted(ctx, m.dir)
-	m.warn(ctx, "", "cannot look for indexes to build", err)
-	for _, room := range doubted {
-		m.soon(room)
-	}
-	later := time.NewTicker(againAfter)
-	defer later.Stop()
-	var again []string
+	m.lookAround(ctx)
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-m.wake:
-		case <-later.C:
-			for _, room := range again {
-				m.soon(room)
-			}
-			again = nil
+		case <-again.C:
+			m.lookAround(ctx)
 		}
 		for room, ok := m.next(); ok && ctx.Err() == nil; room, ok = m.next() {
-			if err := m.follow(ctx, room); err != nil {
-				m.warn(ctx, room, "cannot build the index of a room", err)
-				again = append(again, room)
-			}
+			m.warn(ctx, room, "cannot build the index of a room", m.follow(ctx, room))
 		}
+	}
+}
+
+// lookAround makes Work look at the rooms whose record has changed.
+func (m *Memory) lookAround(ctx context.Context) {
+	doubted, err := memory.Doubted(ctx, m.dir)
+	m.warn(ctx, "", "cannot look for indexes to build", err)
+	for _, room := range doubted {
+		m.soon(room)
 	}
 }
 

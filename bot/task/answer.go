@@ -68,7 +68,7 @@ func (e *Env) Resume(ctx context.Context, key string, given execution.Answer, nu
 }
 
 // NoteAnswer adds the newest answer to the transcript.
-func (t *Task) NoteAnswer(ctx context.Context) {
+func (t *Task) NoteAnswer() {
 	transcriptOf(t).once(transcripts.KindUser, answerEvent(t.rec.Key, len(t.exec.Answers)-1, t.Given()), t.Given().Answer)
 }
 

@@ -160,6 +160,17 @@ func TestExecutionJSON(t *testing.T) {
 	}
 }
 
+// A task that was given up keeps its question, which nobody can answer.
+func TestClosedQuestionIsHidden(t *testing.T) {
+	e := executionIn(t, WaitingForInput)
+	e.State, e.QuestionEvent = Failed, "$q"
+	raw, err := json.Marshal(e)
+	if err != nil || !strings.Contains(string(raw), `"current_question":null,"question_context":null`) ||
+		strings.Contains(string(raw), "$q") || strings.Contains(string(raw), "deadline") {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
 func TestExecutionBounds(t *testing.T) {
 	huge := strings.Repeat("é", 1<<20)
 	for _, b := range []Spec{{Transcript: make([]string, MaxCommands+1)}, {Commands: make([]string, MaxCommands+1)}, {Transcript: []string{huge}}, {Commands: []string{huge}}} {

@@ -51,8 +51,7 @@ func explain(err error, path string) error {
 	code := sqlitefile.Code(err)
 	switch {
 	case errors.Is(err, ErrFull):
-		return sentence.Newf(err, "The memory of this room is full (%d MiB of text): forget imports.",
-			MaxText>>20)
+		return sentence.Newf(err, "The memory of this room is full (%d MiB of text): forget imports.", MaxText>>20)
 	case isLocked(err), errors.Is(err, ErrLocked):
 		return sentence.Newf(fmt.Errorf("%w: %w", ErrLocked, err),
 			"Another program keeps %s locked: try again, or stop it.", path)

@@ -28,9 +28,9 @@ type Index struct {
 	db       *sql.DB
 	lock     *os.File
 	path     string
-	Room     string
-	room     int64
-	doubts   int64 // at Open
+	Room     string // its ID
+	room     int64  // its number in the file
+	doubts   int64  // at Open
 	unfilled bool
 }
 
