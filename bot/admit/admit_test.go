@@ -55,7 +55,7 @@ func newAdmission(t *testing.T, rules string) *admitting {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	group := &queue.Group{Context: t.Context(), Log: zerolog.New(&a.log)}
+	group := &queue.Group{Context: t.Context(), Log: zerolog.New(zerolog.SyncWriter(&a.log))}
 	access := roster.Access{Policy: policy.Open(a.dir, zerolog.Nop()), Owners: []string{"@ann:here"}}
 	judge := &Judge{Journal: journal, Roster: &roster.Roster{Access: access}, Profile: &presence.Profile{Group: group},
 		Waits: pending.New(), Group: group, Joins: true}

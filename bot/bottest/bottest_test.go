@@ -166,3 +166,16 @@ func TestTurns(t *testing.T) {
 		}
 	}
 }
+
+// The first version of a notice may show some of the answer: it is no second answer.
+func TestWithoutDraft(t *testing.T) {
+	for body, want := range map[string]string{
+		"⏳ Working on it · 3 s\n\n> got 6":                    "⏳ Working on it · 3 s",
+		"⏳ Working on it · 3 s · step 1\n💻 step 1: ls\n\n> a": "⏳ Working on it · 3 s · step 1\n💻 step 1: ls",
+		"got 6\n\n> quoted":                                   "got 6\n\n> quoted",
+	} {
+		if got := withoutDraft(body); got != want {
+			t.Errorf("%q is %q, want %q", body, got, want)
+		}
+	}
+}

@@ -75,6 +75,16 @@ func differs(what string, got int, want string) error {
 	return err
 }
 
+// withoutDraft returns a message's text; if it is a progress notice, without what the agent has said so far: whether the
+// first version of a notice shows some of the answer depends on how fast the host is.
+func withoutDraft(body string) string {
+	if !strings.HasPrefix(body, "⏳ ") {
+		return body
+	}
+	notice, _, _ := strings.Cut(body, "\n\n> ")
+	return notice
+}
+
 func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, re, err := sc.looking(args)
 	if err != nil {
@@ -86,7 +96,7 @@ func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
 	}
 	got := 0
 	for _, m := range msgs {
-		if heard(p, m) && m.EditOf == "" && re.MatchString(m.Body) {
+		if heard(p, m) && m.EditOf == "" && re.MatchString(withoutDraft(m.Body)) {
 			got++
 		}
 	}
