@@ -81,16 +81,6 @@ func (b *Bot) snapshot() update.Snapshot {
 	return s
 }
 
-// Try checks, with a copy of the state directory, that a bot could log in and read its keys. Its only request to the
-// homeserver is whoami.
-func Try(ctx context.Context, cfg Config) error {
-	b, err := New(cfg, Parts{})
-	if err != nil {
-		return err
-	}
-	return b.account.Try(ctx)
-}
-
 // tellUpdate reports the outcome of the last update, once, to the room that asked. If it cannot, the next start tries
 // again; repeating it is harmless, because the transaction ID is the same.
 func (b *Bot) tellUpdate(ctx context.Context) {

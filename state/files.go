@@ -42,9 +42,6 @@ func Walk(dir string, visit func(name string, d fs.DirEntry) error) error {
 	})
 }
 
-// IsDatabase reports whether SQLite writes this file.
-func IsDatabase(name string) bool { return strings.HasSuffix(name, ".db") }
-
 // IsSidecar reports whether SQLite keeps this file next to an open database.
 func IsSidecar(name string) bool {
 	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") ||

@@ -193,30 +193,3 @@ func (a *Account) goWithoutKeys(ctx context.Context, s session, why error) error
 	s.DeviceID = ""
 	return a.tryCrypt(ctx, s)
 }
-
-// Try checks, with a copy of the state directory, that the account could log in and
-// read its keys. Its only request to the homeserver is whoami.
-func (a *Account) Try(ctx context.Context) error {
-	s := a.stored.load()
-	if a.cfg.AccessToken != "" {
-		s = session{AccessToken: a.cfg.AccessToken}
-	}
-	if s.AccessToken == "" {
-		return sentence.New(errors.New("log in: no token"),
-			"There is no stored login: start the bot once with MATRIX_PASSWORD.")
-	}
-	call, cancel := context.WithTimeout(withToken(ctx, s.AccessToken), 30*time.Second)
-	defer cancel()
-	who, err := a.client.Whoami(call)
-	switch {
-	case IsUnknownToken(err) && s.OAuth != nil: // renewed since the copy was made
-	case IsUnknownToken(err):
-		return sentence.New(fmt.Errorf("log in: %w", err), "The homeserver does not know the stored login.")
-	case err != nil:
-		return fmt.Errorf("check the token with %s: %w", a.cfg.Homeserver, err)
-	default:
-		s.UserID, s.DeviceID = who.UserID, who.DeviceID
-	}
-	a.become(session{UserID: s.UserID, DeviceID: s.DeviceID, AccessToken: s.AccessToken})
-	return e2ee.Try(ctx, a.e2eeConfig())
-}

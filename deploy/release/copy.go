@@ -9,17 +9,16 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
-	"matrix-tui/state/transcripts"
 )
 
-// copyState makes a folder equal to a state folder, durably; it can be interrupted and repeated. While a bot uses the
-// state (live), SQLite copies the databases as last committed, and memory.db, which the bot can build again, is left
-// out. A transcript only grows: one with the same size and time is not copied again. Nobody else may use the target.
-func copyState(ctx context.Context, from, to string, live bool) error {
+// copyState makes a folder equal to a state folder, durably; it can be interrupted and repeated. Nobody else may use the
+// two folders.
+func copyState(ctx context.Context, from, to string) error {
 	_, err := os.Stat(from) // a missing one would empty the target
 	if err == nil {
 		err = os.MkdirAll(to, 0o700)
@@ -41,19 +40,22 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 				return ctx.Err()
 			case d.IsDir():
 				return os.MkdirAll(dst, 0o700)
-			case !d.Type().IsRegular(), live && (state.IsSidecar(name) || name == "memory.db"):
-				return nil
-			case live && state.IsDatabase(name):
-				if err := removeIfThere(dst); err != nil {
-					return err
-				}
-				return state.Snapshot(ctx, src, dst)
+			case d.Type().IsRegular():
+				return copyFile(src, dst)
 			}
-			return copyFile(src, dst, filepath.Dir(name) == transcripts.Folder)
+			return nil
 		})
 	}
 	if err == nil {
-		err = syncTree(to)
+		err = state.Walk(to, func(name string, d fs.DirEntry) error {
+			if d.IsDir() {
+				return syncDir(filepath.Join(to, name))
+			}
+			return nil
+		})
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(to))
 	}
 	if err != nil {
 		return fmt.Errorf("copy state to %s: %w", to, err)
@@ -61,8 +63,8 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 	return nil
 }
 
-// copyFile copies a file with its mode and time. If it only grows, one with the same size and time is left alone.
-func copyFile(src, dst string, grows bool) error {
+// copyFile copies a file with its mode and time. The old one may be read-only, or be executed.
+func copyFile(src, dst string) error {
 	from, err := os.Open(src)
 	if err != nil {
 		return err
@@ -72,23 +74,19 @@ func copyFile(src, dst string, grows bool) error {
 	if err != nil {
 		return err
 	}
-	if have, err := os.Stat(dst); grows && err == nil && have.Size() == info.Size() &&
-		have.ModTime().Equal(info.ModTime()) {
-		return nil
-	}
-	part := filepath.Join(filepath.Dir(dst), ".copying") // the old file may be read-only
-	if err := removeIfThere(part); err != nil {
-		return err
-	}
-	to, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	to, err := renameio.NewPendingFile(dst, renameio.WithTempDir(filepath.Dir(dst)),
+		renameio.WithStaticPermissions(info.Mode().Perm()))
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, from)
-	if err := errors.Join(err, to.Close(), os.Chtimes(part, info.ModTime(), info.ModTime())); err != nil {
+	defer to.Cleanup()
+	if _, err := io.Copy(to, from); err != nil {
 		return err
 	}
-	return os.Rename(part, dst)
+	if err := os.Chtimes(to.Name(), info.ModTime(), info.ModTime()); err != nil {
+		return err
+	}
+	return to.CloseAtomicallyReplace()
 }
 
 // sizeOf returns the size of a folder's files.
@@ -116,16 +114,6 @@ func roomFor(dir, where string) error {
 			need>>20+1, free>>20, where)
 	}
 	return nil
-}
-
-// syncTree syncs a folder with everything in it.
-func syncTree(dir string) error {
-	return state.Walk(dir, func(name string, d fs.DirEntry) error {
-		if d.IsDir() || d.Type().IsRegular() {
-			return syncDir(filepath.Join(dir, name))
-		}
-		return nil
-	})
 }
 
 // syncDir makes changes of a folder's entries, or of a file, durable.

@@ -5,7 +5,6 @@
 //	BASE/current              link to the release in use, replaced by rename
 //	BASE/state-before/<c>/    the state as it was before release <c> first touched it
 //	BASE/state-failed/<c>/    what a release wrote before it was rolled back
-//	BASE/trial/               a copy of the state for the trial of a release; becomes state-before
 //	BASE/cache/               mirror of the source, and the Go compiler's cache
 //	BASE/update.json          how far the current update is, or how the last one ended
 //

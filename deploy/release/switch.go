@@ -66,10 +66,9 @@ func (u *Updater) rehearse(ctx context.Context, r *Record) (why string, err erro
 	if err != nil {
 		return "", err
 	}
-	trial, before := u.Base.path("trial"), u.Base.path("state-before", r.To)
-	if err = copyState(ctx, u.State, trial, false); err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(before), 0o700), os.RemoveAll(before), os.Rename(trial, before),
-			syncDir(filepath.Dir(before)))
+	before := u.Base.path("state-before", r.To)
+	if err = os.RemoveAll(before); err == nil {
+		err = copyState(ctx, u.State, before)
 	}
 	crash.At("update-copied")
 	if err := errors.Join(err, lock.Close()); err != nil {
@@ -124,17 +123,17 @@ func (b Base) rollBack(r Record) error {
 	if r.Phase == Switched {
 		aside := b.path("state-failed", r.To)
 		_ = os.RemoveAll(filepath.Dir(aside))
-		if err := copyState(context.Background(), r.State, aside, false); err != nil {
+		if err := copyState(context.Background(), r.State, aside); err != nil {
 			_ = os.RemoveAll(aside) // it is only needed to find the cause
 		}
 		crash.At("update-aside")
-		if err := copyState(context.Background(), b.path("state-before", r.To), r.State, false); err != nil {
+		if err := copyState(context.Background(), b.path("state-before", r.To), r.State); err != nil {
 			return full(err, b)
 		}
 		crash.At("update-restored")
 	}
 	r.Phase, r.Ended = Failed, time.Now().UTC()
-	return errors.Join(os.RemoveAll(b.path("trial")), b.Write(r))
+	return b.Write(r)
 }
 
 // lockState locks the state folder, as the bot does, so that none starts meanwhile.

@@ -33,7 +33,7 @@ func prepared(t *testing.T, script string) (*Updater, Record) {
 func switched(t *testing.T) (Base, Record) {
 	t.Helper()
 	u, r := prepared(t, "")
-	check(t, copyState(t.Context(), r.State, u.Base.path("state-before", two), false))
+	check(t, copyState(t.Context(), r.State, u.Base.path("state-before", two)))
 	r.Phase = Switched
 	check(t, u.Base.Write(r))
 	return u.Base, r
@@ -165,10 +165,10 @@ func TestACutRollbackIsFinished(t *testing.T) {
 	for name, cut := range map[string]func(base Base, r Record) error{
 		"at once": func(Base, Record) error { return nil },
 		"aside": func(b Base, r Record) error {
-			return copyState(context.Background(), r.State, b.path("state-failed", two), false)
+			return copyState(context.Background(), r.State, b.path("state-failed", two))
 		},
 		"restored": func(b Base, r Record) error {
-			return copyState(context.Background(), b.path("state-before", two), r.State, false)
+			return copyState(context.Background(), b.path("state-before", two), r.State)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (u *Updater) prepare(ctx context.Context, o update.Order, say func(string))
 		return plan.To, err
 	}
 	crash.At("update-built")
-	say("Release `" + plan.To + "` is built: trying it on a copy of my state.")
+	say("Release `" + plan.To + "` is built: trying it on this host.")
 	image := ""
 	if err = u.try(ctx, plan.To); err == nil {
 		image, err = u.Images.build(ctx, u.Base, u.Running, plan.To, log, say)
@@ -106,23 +106,15 @@ var errTrial = errors.New("trial failed")
 // trialTime is how long each step of a trial may take.
 const trialTime = 60 * time.Second
 
-// try runs the new release's version, its doctor, and a start on a copy of the state, which Switch brings up to date.
+// try runs the new release's version and its doctor. It gets no state before Switch.
 func (u *Updater) try(ctx context.Context, commit string) error {
-	err := u.Base.Check(commit)
-	if err == nil {
-		err = roomFor(u.State, string(u.Base))
-	}
-	if err == nil {
-		err = copyState(ctx, u.State, u.Base.path("trial"), true)
-	}
-	if err != nil {
+	if err := u.Base.Check(commit); err != nil {
 		return err
 	}
-	for _, one := range [][]string{
-		{"does not start", "version"},
-		{"does not work on this host", "doctor", "--offline"},
-		{"did not pass its trial on a copy of my state", "trial", "--state", u.Base.path("trial")},
-	} {
+	if err := roomFor(u.State, string(u.Base)); err != nil {
+		return err
+	}
+	for _, one := range [][]string{{"does not start", "version"}, {"does not work on this host", "doctor", "--offline"}} {
 		fails, args := one[0], one[1:]
 		if _, err := (program{limit: trialTime}).run(ctx, append([]string{u.Base.Program(commit)}, args...)...); err != nil {
 			return failed(fmt.Errorf("try release %s: %w: %w", commit, errTrial, err), "Release `%s` %s: %s.", commit, fails,
@@ -148,7 +140,7 @@ func (u *Updater) drop(ctx context.Context, to string, err error) error {
 		r.fails(err.Error(), nil, errors.Is(err, errTrial))
 		r.Told = true // the sender of the request
 	})
-	return errors.Join(err, os.RemoveAll(u.Base.path("trial")), failing, u.Base.prune())
+	return errors.Join(err, failing, u.Base.prune())
 }
 
 // redact removes the bot's secrets from lines of output.

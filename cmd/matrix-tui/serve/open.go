@@ -34,9 +34,8 @@ func complete(ctx context.Context, a *cli.App, over map[string]string) (*setting
 	return cfg, nil
 }
 
-// openParts opens the bot's state and podman, for a start or for the trial of one. The
-// caller holds the lock of the state folder. closeParts closes everything in reverse
-// order.
+// openParts opens the bot's state and podman. The caller holds the lock of the state
+// folder. closeParts closes everything in reverse order.
 func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors,
 	log zerolog.Logger) (parts bot.Parts, closeParts func() error, err error) {
 	var opened []func() error
