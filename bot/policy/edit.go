@@ -22,7 +22,7 @@ const defaultsKey = "defaults"
 // ID; change may change the section that it gets, which is never nil. The result is valid for [Parse], or nil if
 // nothing changed. The errors are for people.
 func edit(data []byte, where string, change func(p *Policy, s section) error) ([]byte, error) {
-	if where != defaultsKey && !isRoom(where) {
+	if where != defaultsKey && !IsRoom(where) {
 		return nil, sayf("%q is not a room ID: use one like !abc:example.org, or `%s` for all rooms.", where, defaultsKey)
 	}
 	if right := misnamed.FindStringSubmatch(where); right != nil {

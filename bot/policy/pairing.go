@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,7 +60,7 @@ func OpenPairing(dir string, log zerolog.Logger) (*Pairing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read pairing codes: %w", err)
 	}
-	if err := p.kept.parse(data); err != nil {
+	if err := json.Unmarshal(data, &p.kept); err != nil {
 		log.Warn().Err(err).Str("file", p.path).Msg("cannot read the pairing codes: codes given out earlier are void")
 		p.kept = kept{}
 	}
@@ -112,12 +113,7 @@ func (p *Pairing) Accept(code string, now time.Time) (user, room string, err err
 		return "", "", ErrTooManyAttempts
 	}
 	code = tidyCode(code)
-	found := -1
-	for i := range codes { // compare with all of them, so that the time reveals nothing
-		if sameCode(codes[i].Code, code) {
-			found = i
-		}
-	}
+	found := slices.IndexFunc(codes, func(c pending) bool { return sameCode(c.Code, code) })
 	if found < 0 {
 		p.kept = kept{Codes: codes, Wrong: append(wrong, now.UTC())} // counts even if the disk is full
 		if err := p.kept.write(p.path); err != nil {
@@ -137,27 +133,9 @@ func (p *Pairing) Accept(code string, now time.Time) (user, room string, err err
 
 // keep writes new contents to disk, then replaces the old ones in memory.
 func (p *Pairing) keep(next kept) error {
-	next.Codes = next.bounded()
 	if err := next.write(p.path); err != nil {
 		return err
 	}
 	p.kept = next
 	return nil
-}
-
-// bounded drops the oldest accepted codes above the limit.
-func (k kept) bounded() []pending {
-	tooMany := -MaxCodes
-	for _, c := range k.Codes {
-		if c.Accepted {
-			tooMany++
-		}
-	}
-	return slices.DeleteFunc(k.Codes, func(c pending) bool {
-		drop := c.Accepted && tooMany > 0
-		if drop {
-			tooMany--
-		}
-		return drop
-	})
 }

@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,27 +11,6 @@ import (
 type kept struct {
 	Codes []pending   `json:"codes"`
 	Wrong []time.Time `json:"wrong"` // times of wrong codes
-}
-
-// parse accepts only what this package writes.
-func (k *kept) parse(data []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(k); err != nil {
-		return err
-	}
-	if dec.More() {
-		return errors.New("unexpected data after the end")
-	}
-	if len(k.Codes) > 2*MaxCodes || len(k.Wrong) > MaxWrongAttempts {
-		return errors.New("too many entries")
-	}
-	for _, c := range k.Codes {
-		if len(c.Code) != codeLength || tidyCode(c.Code) != c.Code || c.User == "" || c.Room == "" {
-			return errors.New("invalid entry")
-		}
-	}
-	return nil
 }
 
 func (k *kept) write(path string) error {

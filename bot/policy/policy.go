@@ -112,7 +112,7 @@ func Parse(data []byte) (*Policy, error) {
 		return nil, err
 	}
 	for _, room := range slices.Sorted(maps.Keys(found.Rooms)) {
-		if !isRoom(room) {
+		if !IsRoom(room) {
 			return nil, fmt.Errorf("%srooms: %q is not a room ID; use one like !abc:example.org", lineOf(file, room, ""), room)
 		}
 		own := p.defaults
@@ -171,8 +171,8 @@ func unreadable(data []byte, err error) error {
 	return errors.New(said)
 }
 
-// isRoom reports whether a name can be a room ID. Some room IDs contain no server.
-func isRoom(name string) bool {
+// IsRoom reports whether a name can be a room ID. Some room IDs contain no server.
+func IsRoom(name string) bool {
 	return len(name) > 1 && len(name) <= 255 && name[0] == '!' && isWord(name)
 }
 

@@ -93,7 +93,7 @@ var settings = []setting{
 	}, func(r *Room) string { return shown(r.Approvals, "none") }),
 	list("memory_from", func(r *Room, value []string) error {
 		r.MemoryFrom = value
-		return each(value, MaxRooms, "rooms", isRoom, "a room ID; use one like !abc:example.org")
+		return each(value, MaxRooms, "rooms", IsRoom, "a room ID; use one like !abc:example.org")
 	}, func(r *Room) string { return shown(r.MemoryFrom, "no other room") }),
 	word("require_encryption", func(r *Room, value string) error {
 		r.Proof = Proof(value)

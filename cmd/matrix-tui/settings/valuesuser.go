@@ -8,11 +8,14 @@ import (
 )
 
 func (n *UserName) UnmarshalText(text []byte) error {
-	name := string(text)
-	if strings.HasPrefix(name, "@") != strings.Contains(name, ":") || !isUser(name) {
+	id := string(text)
+	if !strings.ContainsAny(id, "@:") {
+		id = "@" + id + ":server"
+	}
+	if !policy.IsEntry(id) || strings.Contains(id, "*") {
 		return errValue
 	}
-	*n = UserName(name)
+	*n = UserName(text)
 	return nil
 }
 
@@ -37,23 +40,11 @@ func splitUsers(list string, globs bool, out *[]string) error {
 	return nil
 }
 
-// isUser checks a localpart or a full ID: graphic characters only, at most 255
-// bytes, nothing empty.
-func isUser(name string) bool {
-	for _, r := range name {
-		if r <= ' ' || r == 0x7f || r == ',' || r == '*' {
-			return false
-		}
-	}
-	local, server, full := strings.Cut(strings.TrimPrefix(name, "@"), ":")
-	return local != "" && len(name) <= 255 && (!full || server != "" && !strings.HasPrefix(server, ":"))
-}
-
 // RoomID is a Matrix room ID in a setting; newer IDs contain no server.
 type RoomID string
 
 func (r *RoomID) UnmarshalText(text []byte) error {
-	if name, ok := strings.CutPrefix(string(text), "!"); !ok || !isUser(name) {
+	if !policy.IsRoom(string(text)) {
 		return errValue
 	}
 	*r = RoomID(text)
