@@ -104,7 +104,6 @@ func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Write
 		say(good("network: this host has no public IPv4 address of its own. If one leads to it, as behind 1:1 NAT, name it " +
 			"in SANDBOX_DENY: containers must not reach the host there. The bot knows it only if the homeserver sees it"))
 	}
-	say(checkWarm(cfg.WarmAgents, capacity.WarmAgents()))
 	if cfg.APIListen != "" {
 		limited, cancel := context.WithTimeout(ctx, checkTime)
 		say(checkAPI(limited, cfg))
@@ -131,7 +130,6 @@ func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Write
 			func(ctx context.Context, cfg *settings.Config) finding {
 				return checkDevice(ctx, cfg, stored)
 			}},
-		{"left rooms", stored.Token.Set(), "the bot has logged in once", checkLeft},
 		{"identities", true, "", checkIdentities},
 	}
 	for _, c := range checks {

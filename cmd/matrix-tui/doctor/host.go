@@ -70,9 +70,6 @@ func checkHost(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman
 		return
 	}
 	say(checkStorage(string(cfg.StateDir), storage))
-	if driver, err := podman.Driver(ctx); err == nil {
-		say(checkDriver(driver))
-	}
 	if database, err := podman.Database(ctx); err == nil && database == "boltdb" {
 		say(checkDatabase())
 	}
@@ -114,18 +111,6 @@ func checkStorage(stateDir, storage string) finding {
 		return good("podman's storage %s is on the same disk as the state folder", storage)
 	}
 	return good("podman's storage %s, %s free", storage, cli.Amount(free.Bytes))
-}
-
-// checkDriver warns about a driver that shares nothing between containers. The bot
-// works with any.
-func checkDriver(driver string) finding {
-	if driver == "vfs" {
-		return good("podman's storage driver is vfs: each container is a full copy of the image, which costs disk space " +
-			"and time; " +
-			"to avoid that, start with an empty store and `driver = \"overlay\"` under [storage] in " +
-			"~/.config/containers/storage.conf")
-	}
-	return good("podman's storage driver is %s", driver)
 }
 
 // checkSubIDs checks the IDs that users inside containers have outside.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
@@ -37,23 +36,6 @@ func unlimited(err error) finding {
 		"to 0 to do without that limit (%v)", err)
 }
 
-// noLimits names the limits that the settings have turned off.
-func noLimits(cfg *settings.Config) string {
-	var off []string
-	for _, one := range []struct {
-		setting string
-		is      bool
-	}{{"SANDBOX_MEMORY", cfg.Memory == 0}, {"SANDBOX_CPUS", cfg.CPUs == 0}, {"SANDBOX_PIDS", cfg.PIDs == 0}} {
-		if one.is {
-			off = append(off, one.setting)
-		}
-	}
-	if len(off) == 0 {
-		return ""
-	}
-	return "; one room can use up the host, because these limits are turned off: " + strings.Join(off, ", ")
-}
-
 // fewerFiles says that processes get a lower limit on open files than the settings want.
 func fewerFiles(cfg *settings.Config, files int64) string {
 	if files >= int64(cfg.Files) {
@@ -83,7 +65,7 @@ func checkIsolation(ctx context.Context, cfg *settings.Config, podman *sandbox.P
 	case err != nil:
 		return bad("isolation: a container could not be checked: %s", sentence.Text(err))
 	}
-	more := fewerFiles(cfg, podman.OpenFiles(int64(cfg.Files))) + noLimits(cfg)
+	more := fewerFiles(cfg, podman.OpenFiles(int64(cfg.Files)))
 	if cfg.Runtime != "" {
 		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own "+
 			"(%s)%s", cfg.Runtime, more)

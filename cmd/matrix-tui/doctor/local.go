@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -59,8 +58,8 @@ func readPolicy(path string) ([]byte, error) {
 // checkAPI asks the bot at API_LISTEN for its health. If nothing listens there, it
 // checks that the bot could.
 func checkAPI(ctx context.Context, cfg *settings.Config) finding {
-	address := nearAddress(string(cfg.APIListen))
-	if address == "" {
+	address := string(cfg.APIListen) // 0.0.0.0 and [::] lead to this host, too
+	if strings.HasSuffix(address, ":0") {
 		return skipped("HTTP API: API_LISTEN is %s, so the port is chosen at each start; see the log", cfg.APIListen)
 	}
 	var answer struct {
@@ -83,21 +82,4 @@ func checkAPI(ctx context.Context, cfg *settings.Config) finding {
 	}
 	_ = listener.Close()
 	return skipped("HTTP API: nothing listens at %s because the bot is not running", address)
-}
-
-// nearAddress returns where to reach a listener from this host; "" if the port is not
-// fixed.
-func nearAddress(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil || port == "0" {
-		return ""
-	}
-	switch ip := net.ParseIP(host); {
-	case ip == nil || !ip.IsUnspecified():
-	case ip.To4() != nil:
-		host = "127.0.0.1"
-	default:
-		host = "::1"
-	}
-	return net.JoinHostPort(host, port)
 }

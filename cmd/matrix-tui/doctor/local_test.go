@@ -78,17 +78,6 @@ func TestCheckAPI(t *testing.T) {
 	begins(t, checkAPI(t.Context(), &settings.Config{APIListen: settings.Listen(address)}), "FAIL HTTP API at "+address+" does not answer (")
 }
 
-func TestNearAddress(t *testing.T) {
-	for listen, want := range map[string]string{
-		"127.0.0.1:8080": "127.0.0.1:8080", "0.0.0.0:8080": "127.0.0.1:8080", "[::]:8080": "[::1]:8080",
-		"[::1]:8080": "[::1]:8080", "bot.example.org:80": "bot.example.org:80", "127.0.0.1:0": "", "": "",
-	} {
-		if got := nearAddress(listen); got != want {
-			t.Errorf("nearAddress(%q) = %q, want %q", listen, got, want)
-		}
-	}
-}
-
 // A service that accepts connections and says nothing is reported once, and the checks that depend on it are left out.
 func TestPodmanDoesNotAnswer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "podman.sock")

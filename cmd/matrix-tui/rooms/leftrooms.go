@@ -27,8 +27,8 @@ import (
 	"matrix-tui/state/transcripts"
 )
 
-// LeftRoom is a room that the bot is no longer in, and of which something is kept.
-type LeftRoom struct {
+// leftRoom is a room that the bot is no longer in, and of which something is kept.
+type leftRoom struct {
 	Room, Container string
 	Volumes         string    // the room whose volumes it has, "" if none, or if another room uses them
 	Last            time.Time // of the newest event or line in the transcript; zero if unknown
@@ -38,18 +38,17 @@ type LeftRoom struct {
 // measureTime bounds how long podman may measure the rooms: it counts every file.
 const measureTime = time.Minute
 
-// Space is how much podman's storage holds of a room.
-func (l LeftRoom) Space() string {
+// space is how much podman's storage holds of a room.
+func (l leftRoom) space() string {
 	if l.Bytes < 0 {
 		return "an unknown amount"
 	}
 	return cli.Amount(uint64(l.Bytes))
 }
 
-// LeftRooms returns the rooms that the bot has left, by what is kept: in state.json, in podman's volumes, or as a
-// transcript. It only reads. If podman cannot measure them within a time, their sizes are unknown.
-func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
-	measuring time.Duration) ([]LeftRoom, error) {
+// leftRooms returns the rooms that the bot has left, by what is kept: in state.json, in podman's volumes, or as a
+// transcript. It only reads. If podman cannot measure them in time, their sizes are unknown.
+func leftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine) ([]leftRoom, error) {
 	joined, err := joinedRooms(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
 	if journal != nil {
 		defer cli.Closing(&err, journal.Close)
 	}
-	measure, cancel := context.WithTimeout(ctx, measuring)
+	measure, cancel := context.WithTimeout(ctx, measureTime)
 	defer cancel()
 	used, failed := podman.Usage(measure)
 	for i := range left {
@@ -99,14 +98,14 @@ func LeftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine,
 			l.Last = at
 		}
 	}
-	slices.SortFunc(left, func(a, b LeftRoom) int { return a.Last.Compare(b.Last) })
+	slices.SortFunc(left, func(a, b leftRoom) int { return a.Last.Compare(b.Last) })
 	return left, err
 }
 
 // findLeft returns the rooms of this bot that are not in joined. A room that is only on the label of a volume is this
 // bot's if it has a transcript: another bot on this host may use the same podman.
 func findLeft(joined []string, store *state.Store, labelled []string,
-	hasTranscript func(room string) bool) (left []LeftRoom) {
+	hasTranscript func(room string) bool) (left []leftRoom) {
 	known := slices.Concat(store.Rooms(), slices.Collect(maps.Keys(store.Volumes())))
 	slices.Sort(known)
 	known = slices.Compact(known)
@@ -115,7 +114,7 @@ func findLeft(joined []string, store *state.Store, labelled []string,
 		users[store.VolumesOf(room)] = append(users[store.VolumesOf(room)], room)
 	}
 	for _, room := range known {
-		one := LeftRoom{Room: room, Container: cmp.Or(store.Containers.Of(room), sandbox.NameFor(room)),
+		one := leftRoom{Room: room, Container: cmp.Or(store.Containers.Of(room), sandbox.NameFor(room)),
 			Volumes: store.VolumesOf(room)}
 		if len(users[one.Volumes]) > 1 {
 			one.Volumes = ""
@@ -125,10 +124,10 @@ func findLeft(joined []string, store *state.Store, labelled []string,
 	for _, room := range labelled {
 		if !slices.Contains(known, room) && users[room] == nil && hasTranscript(room) {
 			known = append(known, room) // it has two volumes
-			left = append(left, LeftRoom{Room: room, Container: sandbox.NameFor(room), Volumes: room})
+			left = append(left, leftRoom{Room: room, Container: sandbox.NameFor(room), Volumes: room})
 		}
 	}
-	left = slices.DeleteFunc(left, func(l LeftRoom) bool { return slices.Contains(joined, l.Room) })
+	left = slices.DeleteFunc(left, func(l leftRoom) bool { return slices.Contains(joined, l.Room) })
 	return left
 }
 
@@ -157,7 +156,7 @@ func joinedRooms(ctx context.Context, cfg *settings.Config) ([]string, error) {
 }
 
 // printLeft lists the rooms that the bot has left.
-func printLeft(w io.Writer, left []LeftRoom) error {
+func printLeft(w io.Writer, left []leftRoom) error {
 	if len(left) == 0 {
 		return nil
 	}
@@ -165,12 +164,12 @@ func printLeft(w io.Writer, left []LeftRoom) error {
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "ROOM\tCONTAINER\tSPACE\tLAST ACTIVE")
 	for _, l := range left {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), l.Container, l.Space(), lastActive(l))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), l.Container, l.space(), lastActive(l))
 	}
 	return table.Flush()
 }
 
-func lastActive(l LeftRoom) string {
+func lastActive(l leftRoom) string {
 	if l.Last.IsZero() {
 		return "unknown"
 	}
@@ -195,7 +194,7 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 		return err
 	}
 	defer podman.Close()
-	left, err := LeftRooms(ctx, cfg, podman, measureTime)
+	left, err := leftRooms(ctx, cfg, podman)
 	if err != nil {
 		return err
 	}
@@ -228,7 +227,7 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 			return err
 		}
 		removed++
-		fmt.Fprintf(w, "removed  %s, %s\n", clean.Short(l.Room, 80), l.Space())
+		fmt.Fprintf(w, "removed  %s, %s\n", clean.Short(l.Room, 80), l.space())
 	}
 	if removed == 0 {
 		fmt.Fprintln(w, "Nothing to remove.")
@@ -236,24 +235,16 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 	return nil
 }
 
-// age is a flag: a duration, also in days.
-type age time.Duration
-
-func (a *age) String() string { return strconv.Itoa(int(time.Duration(*a).Hours()/24)) + "d" }
-
-func (a *age) Set(text string) error {
+// parseAge reads a duration, also in days.
+func parseAge(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err != nil || n < 0 || n > 36500 {
-			return errors.New("expected a time such as 30d or 12h")
-		}
-		*a = age(time.Duration(n) * 24 * time.Hour)
-		return nil
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 15)
+		age = time.Duration(n) * 24 * time.Hour
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return errors.New("expected a time such as 30d or 12h")
+	if err != nil || age < 0 {
+		return 0, errors.New("expected a time such as 30d or 12h")
 	}
-	*a = age(d)
-	return nil
+	return age, nil
 }

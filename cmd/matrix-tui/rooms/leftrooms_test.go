@@ -31,7 +31,7 @@ func TestFindLeft(t *testing.T) {
 	ours := map[string]bool{"!forgotten:x": true, "!old:x": true, "!older:x": true}
 	labelled := []string{"!forgotten:x", "!forgotten:x", "!joined:x", "!left:x", "!old:x", "!old:x", "!older:x", "!another-bots:x"}
 	got := findLeft([]string{"!joined:x", "!new:x"}, store, labelled, func(room string) bool { return ours[room] })
-	want := []LeftRoom{
+	want := []leftRoom{
 		{Room: "!left:x", Container: "sandbox-l", Volumes: "!left:x"},
 		{Room: "!newer:x", Container: sandbox.NameFor("!newer:x"), Volumes: "!older:x"},
 		{Room: "!forgotten:x", Container: sandbox.NameFor("!forgotten:x"), Volumes: "!forgotten:x"},
@@ -48,7 +48,7 @@ func TestFindLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = findLeft([]string{"!joined:x", "!new:x", "!left:x", "!newer:x"}, store, nil, func(string) bool { return false })
-	want = []LeftRoom{{Room: "!old:x", Container: sandbox.NameFor("!old:x")}}
+	want = []leftRoom{{Room: "!old:x", Container: sandbox.NameFor("!old:x")}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("left rooms (-want +got):\n%s", diff)
 	}
@@ -56,13 +56,12 @@ func TestFindLeft(t *testing.T) {
 
 func TestAge(t *testing.T) {
 	for text, want := range map[string]time.Duration{"30d": 30 * 24 * time.Hour, "0d": 0, "12h": 12 * time.Hour, "0s": 0} {
-		var a age
-		if err := a.Set(text); err != nil || time.Duration(a) != want {
-			t.Errorf("%s: %v, %v", text, time.Duration(a), err)
+		if got, err := parseAge(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "d", "30", "-1d", "-1h", "1.5d", "99999999d"} {
-		if err := new(age).Set(text); err == nil {
+		if _, err := parseAge(text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
 	}

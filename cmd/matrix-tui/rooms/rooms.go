@@ -41,8 +41,9 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	remove := flags.Bool("remove-left", false,
 		"remove container, files, history and transcript of the rooms that the bot has left")
 	space := flags.Bool("space", false, "show the space that each room's container and volumes take; it may take a while")
-	older := age(30 * 24 * time.Hour)
-	flags.Var(&older, "older", "with -remove-left: only rooms that have not been active for this `time`")
+	older := 30 * 24 * time.Hour
+	flags.Func("older", "with -remove-left: only rooms that have not been active for this `time` (default 30d)",
+		func(text string) (err error) { older, err = parseAge(text); return err })
 	if err := a.Parse(flags, args); err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 		return err
 	}
 	if *remove {
-		return removeLeft(ctx, cfg, time.Duration(older), a.Stdout)
+		return removeLeft(ctx, cfg, older, a.Stdout)
 	}
 	lines, listErr, err := readRooms(ctx, cfg)
 	if err != nil {
@@ -73,7 +74,7 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 		return err
 	}
 	defer podman.Close()
-	left, err := LeftRooms(ctx, cfg, podman, measureTime)
+	left, err := leftRooms(ctx, cfg, podman)
 	if err != nil {
 		fmt.Fprintln(a.Stderr, "matrix-tui: "+sentence.Text(err)) // the table is complete without them
 		return nil
