@@ -47,7 +47,8 @@ type manifest struct {
 	Volumes map[string]string `json:"volumes,omitempty"`
 }
 
-const backupFormat = 1
+// backupFormat is 2 since backups have no list of checksums.
+const backupFormat = 2
 
 func Command(ctx context.Context, a *cli.App, args []string) error {
 	flags := a.Flags("backup")
@@ -127,7 +128,7 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 	if err := b.fill(ctx, archive, tmp); err != nil {
 		return 0, err
 	}
-	if err := errors.Join(archive.close(), out.Sync()); err != nil {
+	if err := errors.Join(archive.tar.Close(), archive.zip.Close(), out.Sync()); err != nil {
 		return 0, fmt.Errorf("write backup: %w", err)
 	}
 	info, err := out.Stat()
@@ -159,7 +160,7 @@ func (b *backup) fill(ctx context.Context, to *packer, tmp string) error {
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	if err := to.add("manifest.json", int64(len(data)), strings.NewReader(string(data))); err != nil {
+	if err := to.add(manifestName, int64(len(data)), strings.NewReader(string(data))); err != nil {
 		return err
 	}
 	for _, name := range databases {

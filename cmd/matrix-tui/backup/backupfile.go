@@ -3,8 +3,7 @@ package backup
 import (
 	"archive/tar"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,19 +18,16 @@ import (
 )
 
 const (
-	sumsName = "SHA256SUMS" // the last member of a backup: "<hex>  <name>" a line
-	maxSums  = 64 << 20     // bytes of it
-	pieceMax = 8 << 20      // bytes of one member of a volume
-	maxRatio = 1100         // gzip makes no more than so many bytes of one
-
-	maxMembers = 1 << 20 // 8 TB of volumes
+	manifestName = "manifest.json" // the first member of a backup
+	pieceMax     = 8 << 20         // bytes of one member of a volume
+	maxRatio     = 1100            // gzip makes no more than so many bytes of one
+	maxMembers   = 1 << 20         // 8 TB of volumes
 )
 
-// packer writes the members of a backup and their checksums.
+// packer writes the members of a backup. gzip adds a checksum of all.
 type packer struct {
-	zip  *gzip.Writer
-	tar  *tar.Writer
-	sums strings.Builder
+	zip *gzip.Writer
+	tar *tar.Writer
 }
 
 func newPacker(w io.Writer) *packer {
@@ -47,19 +43,10 @@ func (p *packer) add(name string, size int64, r io.Reader) error {
 	if err := p.tar.WriteHeader(header); err != nil {
 		return fmt.Errorf("back up %s: %w", name, err)
 	}
-	sum := sha256.New()
-	if _, err := io.CopyN(io.MultiWriter(p.tar, sum), r, size); err != nil {
+	if _, err := io.CopyN(p.tar, r, size); err != nil {
 		return fmt.Errorf("back up %s: %w", name, err)
 	}
-	if name != sumsName {
-		fmt.Fprintf(&p.sums, "%x  %s\n", sum.Sum(nil), name)
-	}
 	return nil
-}
-
-func (p *packer) close() error {
-	text := p.sums.String()
-	return errors.Join(p.add(sumsName, int64(len(text)), strings.NewReader(text)), p.tar.Close(), p.zip.Close())
 }
 
 // pieces writes a stream of unknown length as members of a folder.
@@ -96,7 +83,7 @@ func (p *pieces) flush() error {
 	return p.broken
 }
 
-// memberName matches the allowed names of members; nothing else is extracted.
+// memberName matches the allowed names of members; nothing else is extracted. Format 1 has a list of checksums.
 var memberName = regexp.MustCompile(`^(manifest\.json|SHA256SUMS|state/((transcripts|memory)/)?[A-Za-z0-9._][A-Za-z0-9 ._@+-]{0,254}|volumes/sandbox-[A-Za-z0-9-]{1,120}/([0-9]{6,9}|end))$`)
 
 // errDamaged means that a backup was changed or truncated.
@@ -104,7 +91,7 @@ var errDamaged = errors.New("the backup is damaged or incomplete; use another co
 
 // eachMember passes the members of a backup to take, in order. What take does not read
 // is skipped.
-func eachMember(file string, take func(name string, size int64, r io.Reader) error) error {
+func eachMember(file string, take func(name string, r io.Reader) error) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return fmt.Errorf("open backup: %w", err)
@@ -124,54 +111,47 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 			strings.HasSuffix(h.Name, "/.") {
 			return fmt.Errorf("%s contains %q, which does not belong in a matrix-tui backup", file, clean.Short(h.Name, 80))
 		}
-		return take(h.Name, h.Size, content)
+		return take(h.Name, content)
 	})
-	if errors.Is(err, archive.ErrBroken) || errors.Is(err, archive.ErrTooLarge) {
+	broken := errors.Is(err, archive.ErrBroken) || errors.Is(err, archive.ErrTooLarge)
+	if err == nil { // to gzip's checksum
+		_, err = io.Copy(io.Discard, zip)
+		broken = err != nil
+	}
+	if broken {
 		return fmt.Errorf("read %s: %w (%w)", file, errDamaged, err)
 	}
 	return err
 }
 
-// checkSums reads a whole backup and verifies the checksum of every member. It returns
-// the members' names.
-func checkSums(file string) (names map[string]bool, err error) {
-	got, said, last := map[string]string{}, "", ""
-	err = eachMember(file, func(name string, _ int64, r io.Reader) error {
-		last = name
-		if name == sumsName {
-			data, err := settings.ReadAtMost(r, maxSums)
-			if err != nil {
-				return fmt.Errorf("read %s: %w (%w)", name, errDamaged, err)
-			}
-			said = string(data)
-			return nil
-		}
-		sum := sha256.New()
-		if _, err := io.Copy(sum, r); err != nil {
-			return fmt.Errorf("read %s: %w (%w)", name, errDamaged, err)
-		}
-		if _, twice := got[name]; twice {
-			return fmt.Errorf("%s occurs twice: %w", name, errDamaged)
-		}
-		got[name] = hex.EncodeToString(sum.Sum(nil))
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if last != sumsName {
-		return nil, errDamaged
-	}
+// survey reads a whole backup. It returns the manifest and the names of the members.
+func survey(file string) (m manifest, names map[string]bool, err error) {
 	names = map[string]bool{}
-	for line := range strings.Lines(said) {
-		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if got[name] != sum || sum == "" || names[name] {
-			return nil, fmt.Errorf("%s does not match its checksum: %w", clean.Short(name, 80), errDamaged)
+	err = eachMember(file, func(name string, r io.Reader) error {
+		if names[name] {
+			return fmt.Errorf("%s occurs twice: %w", clean.Short(name, 80), errDamaged)
 		}
 		names[name] = true
+		if name != manifestName {
+			return nil
+		}
+		data, err := settings.ReadAtMost(r, maxExtra)
+		if err == nil {
+			err = json.Unmarshal(data, &m)
+		}
+		if err != nil {
+			return fmt.Errorf("read the backup's manifest: %w", err)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return m, nil, err
+	case m.Format == 0:
+		return m, nil, errDamaged
+	case m.Format > backupFormat:
+		return m, nil, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version",
+			clean.Short(m.Version, 80))
 	}
-	if len(names) != len(got) {
-		return nil, fmt.Errorf("the backup contains files without a checksum: %w", errDamaged)
-	}
-	return names, nil
+	return m, names, nil
 }

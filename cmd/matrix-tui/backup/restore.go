@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,11 +44,7 @@ func Restore(ctx context.Context, a *cli.App, args []string) error {
 	} else if !filepath.IsAbs(file) {
 		file = filepath.Join(a.Dir, file)
 	}
-	names, err := checkSums(file) // before anything is touched
-	if err != nil {
-		return err
-	}
-	m, err := readManifest(file)
+	m, names, err := survey(file) // before anything is touched
 	if err != nil {
 		return err
 	}
@@ -81,30 +76,6 @@ func spooled(in io.Reader, dir string) (path string, err error) {
 		return "", errors.Join(fmt.Errorf("store the backup in %s: %w", dir, err), os.Remove(f.Name()))
 	}
 	return f.Name(), nil
-}
-
-// readManifest reads a backup's manifest.
-func readManifest(file string) (m manifest, err error) {
-	err = eachMember(file, func(name string, _ int64, r io.Reader) error {
-		if name != "manifest.json" {
-			return nil
-		}
-		data, err := settings.ReadAtMost(r, maxExtra)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(data, &m)
-	})
-	switch {
-	case err != nil:
-		return m, fmt.Errorf("read the backup's manifest: %w", err)
-	case m.Format == 0:
-		return m, errDamaged
-	case m.Format > backupFormat:
-		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version",
-			clean.Short(m.Version, 80))
-	}
-	return m, nil
 }
 
 // restore is a restore in progress.
@@ -156,7 +127,7 @@ func (r *restore) all(ctx context.Context) (err error) {
 
 // unpack writes the state's files to a folder and prepares them for use.
 func (r *restore) unpack(ctx context.Context, to string) error {
-	err := eachMember(r.file, func(name string, _ int64, in io.Reader) error {
+	err := eachMember(r.file, func(name string, in io.Reader) error {
 		inner, ok := strings.CutPrefix(name, "state/")
 		if !ok {
 			return ctx.Err()

@@ -19,7 +19,7 @@ type volumesIn struct {
 }
 
 // take passes a member to its room.
-func (v *volumesIn) take(member string, _ int64, data io.Reader) error {
+func (v *volumesIn) take(member string, data io.Reader) error {
 	inner, ok := strings.CutPrefix(member, "volumes/")
 	if !ok {
 		return v.ctx.Err()
