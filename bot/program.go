@@ -155,9 +155,6 @@ func (b *Bot) Stalled() string {
 	return ""
 }
 
-// Parked returns the rooms in which an agent waits for the next task.
-func (b *Bot) Parked() []string { return b.tasks.Warm.Rooms() }
-
 // Alive checks that the bot itself is not stuck: the journal answers, and the bot waits
 // for the homeserver or has worked on a batch recently. Only a batch that is being
 // stored may keep the journal busy.

@@ -110,7 +110,9 @@ func TestRestoreRefuses(t *testing.T) {
 			}
 		})
 	}
-	older := func(h *tar.Header, d []byte) []byte { return bytes.Replace(d, []byte(`"format": 2`), []byte(`"format": 1`), 1) }
+	older := func(h *tar.Header, d []byte) []byte {
+		return bytes.Replace(d, []byte(`"format": 2`), []byte(`"format": 1`), 1)
+	}
 	for _, valid := range []string{repack(t, file, same), repack(t, file, older)} {
 		if got := clitest.Play(t, t.Context(), backupCommands, []string{"STATE_DIR=" + filepath.Join(t.TempDir(), "s")}, "restore", valid); got.Code != 0 {
 			t.Errorf("a valid backup is refused too: %+v", got)

@@ -24,20 +24,15 @@ import (
 )
 
 // controlName is the socket in STATE_DIR through which the command line asks the
-// running bot for an update, or in which rooms an agent waits. Access to it is limited
-// to the bot's user.
+// running bot for an update. Access to it is limited to the bot's user.
 const controlName = "control.sock"
-
-// parkedRequest asks in which rooms an agent waits. It is a JSON string; an update.Order asks for an update.
-const parkedRequest = "parked"
 
 // controlReply is a line of the bot's answer.
 type controlReply struct {
-	Say       string   `json:"say,omitempty"`
-	Error     string   `json:"error,omitempty"`
-	Switching bool     `json:"switching,omitempty"` // the new release takes over now
-	Nothing   bool     `json:"nothing,omitempty"`   // there is nothing new
-	Parked    []string `json:"parked,omitempty"`    // rooms in which an agent waits
+	Say       string `json:"say,omitempty"`
+	Error     string `json:"error,omitempty"`
+	Switching bool   `json:"switching,omitempty"` // the new release takes over now
+	Nothing   bool   `json:"nothing,omitempty"`   // there is nothing new
 }
 
 // ErrNotInstalled is the answer of a program that no update can replace.
@@ -89,21 +84,13 @@ func (c Control) answer(ctx context.Context, conn net.Conn) error {
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return err
 	}
-	var request json.RawMessage
-	if err := json.NewDecoder(io.LimitReader(conn, 4<<10)).Decode(&request); err != nil {
+	var o update.Order
+	if err := json.NewDecoder(io.LimitReader(conn, 4<<10)).Decode(&o); err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
 	send := func(line controlReply) {
 		_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
 		_ = json.NewEncoder(conn).Encode(line)
-	}
-	if string(request) == `"`+parkedRequest+`"` {
-		send(controlReply{Parked: c.Bot.Parked()})
-		return nil
-	}
-	var o update.Order
-	if err := json.Unmarshal(request, &o); err != nil {
-		return fmt.Errorf("read request: %w", err)
 	}
 	err := ErrNotInstalled
 	if c.Updater != nil {
@@ -126,12 +113,17 @@ func (c Control) answer(ctx context.Context, conn net.Conn) error {
 // CallUpdate asks a running bot for an update and prints its replies. ok is false if no
 // bot is running.
 func CallUpdate(ctx context.Context, dir string, o update.Order, out io.Writer) (ok bool, err error) {
-	lines, hangUp, err := callControl(ctx, dir, o)
-	if lines == nil {
-		return err != nil, err
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlName))
+	if err != nil {
+		return false, nil
 	}
-	defer hangUp()
-	for {
+	defer conn.Close()
+	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer unhook()
+	if err := json.NewEncoder(conn).Encode(o); err != nil {
+		return true, fmt.Errorf("ask the bot: %w", err)
+	}
+	for lines := json.NewDecoder(conn); ; {
 		var line controlReply
 		if err := lines.Decode(&line); err != nil {
 			return true, fmt.Errorf("lost the connection to the bot: %w", err)
@@ -151,37 +143,4 @@ func CallUpdate(ctx context.Context, dir string, o update.Order, out io.Writer) 
 // SaidOf is the command line's message for a failed update.
 func SaidOf(err error) string {
 	return strings.Join(append([]string{sentence.Text(err)}, sentence.Lines(err)...), "\n  ")
-}
-
-// CallParked asks a running bot in which rooms an agent waits. There are none if no bot
-// is running.
-func CallParked(ctx context.Context, dir string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	lines, hangUp, err := callControl(ctx, dir, parkedRequest)
-	if lines == nil {
-		return nil, err
-	}
-	defer hangUp()
-	var line controlReply
-	if err := lines.Decode(&line); err != nil {
-		return nil, fmt.Errorf("ask the bot in which rooms an agent waits: %w", err)
-	}
-	return line.Parked, nil
-}
-
-// callControl sends a request to a running bot. The caller reads the replies and hangs
-// up. If no bot is running, lines is nil.
-func callControl(ctx context.Context, dir string, request any) (lines *json.Decoder, hangUp func(), err error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlName))
-	if err != nil {
-		return nil, nil, nil
-	}
-	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	hangUp = func() { unhook(); _ = conn.Close() }
-	if err := json.NewEncoder(conn).Encode(request); err != nil {
-		hangUp()
-		return nil, nil, fmt.Errorf("ask the bot: %w", err)
-	}
-	return json.NewDecoder(conn), hangUp, nil
 }

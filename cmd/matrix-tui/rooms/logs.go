@@ -19,11 +19,10 @@ import (
 )
 
 const (
-	logsMost  = 10_000          // entries that -n can ask for
-	logsBytes = 8 << 20         // of a transcript that are read
-	logsText  = 400             // characters of one entry
-	logsPause = time.Second     // between two reads with -f
-	logsLate  = 5 * time.Second // how late an entry may appear and still be found by the next read
+	logsMost  = 10_000      // entries that -n can ask for
+	logsBytes = 8 << 20     // of a transcript that are read
+	logsText  = 400         // characters of one entry
+	logsPause = time.Second // between two reads with -f
 )
 
 // entry is one event in a room's log.
@@ -36,7 +35,6 @@ func Logs(ctx context.Context, a *cli.App, args []string) error {
 	flags := a.Flags("logs")
 	n := flags.Int("n", 50, "number of entries to show")
 	follow := flags.Bool("f", false, "keep printing new entries until Ctrl-C")
-	unit := flags.String("unit", "matrix-tui.service", "the bot's systemd unit, to read its journal")
 	wanted, err := a.ParseOne(flags, args, "ROOM")
 	if err != nil {
 		return err
@@ -56,7 +54,7 @@ func Logs(ctx context.Context, a *cli.App, args []string) error {
 	if err != nil {
 		return err
 	}
-	source := logSource{dir: string(cfg.StateDir), room: *room, unit: *unit, hide: knownSecrets(cfg)}
+	source := logSource{dir: string(cfg.StateDir), room: *room, hide: knownSecrets(cfg)}
 	return source.print(ctx, a.Stdout, *n, *follow)
 }
 
@@ -101,9 +99,9 @@ func ChooseRoom(rooms []RoomLine, wanted string) (*RoomLine, error) {
 
 // logSource is where the entries of one room come from.
 type logSource struct {
-	dir, unit string
-	room      RoomLine
-	hide      []settings.Secret
+	dir  string
+	room RoomLine
+	hide []settings.Secret
 }
 
 // print shows the newest n entries, and with follow those that come later.
@@ -115,54 +113,35 @@ func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) e
 	if _, err := fmt.Fprintln(w, head); err != nil {
 		return err
 	}
-	said, since := map[entry]bool{}, time.Time{}
-	for {
-		looked := time.Now()
-		found, hint, err := s.look(ctx, since)
+	said := map[entry]bool{}
+	for first := true; ; first = false {
+		lines, err := transcripts.Read(s.dir, s.room.Room, logsBytes)
 		if err != nil {
 			return err
 		}
-		if since.IsZero() {
-			found = found[max(0, len(found)-n):]
-		}
-		now := make(map[entry]bool, len(found))
-		for _, e := range found {
-			if now[e] = true; said[e] {
+		now := make(map[entry]bool, len(lines))
+		for i, line := range lines {
+			e := transcriptEntry(line)
+			if now[e] = true; said[e] || first && i < len(lines)-n {
 				continue
 			}
 			if _, err := fmt.Fprintln(w, s.line(e)); err != nil {
 				return err
 			}
 		}
-		if since.IsZero() && hint != "" {
-			fmt.Fprintln(w, hint)
+		if first {
+			fmt.Fprintf(w, "(what the bot logged: journalctl -u matrix-tui -o cat -g '%s')\n", clean.Short(s.room.Room, logsText))
 		}
-		if !follow || ctx.Err() != nil {
+		if !follow {
 			return nil
 		}
-		said, since = now, looked.Add(-logsLate)
+		said = now
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(logsPause):
 		}
 	}
-}
-
-// look returns the room's entries since a time, oldest first. hint says why the bot's
-// own log is missing.
-func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hint string, err error) {
-	lines, err := transcripts.Read(s.dir, s.room.Room, logsBytes)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, line := range lines {
-		found = append(found, transcriptEntry(line))
-	}
-	journal, hint := s.journal(ctx, since)
-	found = slices.DeleteFunc(append(found, journal...), func(e entry) bool { return e.at.Before(since) })
-	slices.SortStableFunc(found, func(a, b entry) int { return a.at.Compare(b.at) })
-	return found, hint, nil
 }
 
 // transcriptEntry converts a line of a transcript.

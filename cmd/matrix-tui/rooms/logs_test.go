@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
 	"matrix-tui/cmd/matrix-tui/clitest"
@@ -37,45 +36,6 @@ func TestChooseRoom(t *testing.T) {
 			t.Errorf("%q is %s, want %s", wanted, got.Room, want)
 		}
 	}
-}
-
-// The output of journalctl --output=json: text, or an array of bytes if it is not text.
-func TestJournalEntries(t *testing.T) {
-	out := `{"__REALTIME_TIMESTAMP":"1767322983000001","MESSAGE":"{\"level\":\"warn\",\"error\":\"podman is unreachable\",\"room\":\"!den:x\",\"time\":\"2026-01-02T03:03:03Z\",\"message\":\"told the room\"}"}
-{"__REALTIME_TIMESTAMP":"1767322984000000","MESSAGE":"{\"level\":\"warn\",\"room\":\"!other:x\",\"message\":\"told the room\"}"}
-{"__REALTIME_TIMESTAMP":"1767322985000000","MESSAGE":"{\"level\":\"info\",\"after_ms\":12,\"message\":\"ready\"}"}
-{"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"container\":\"sandbox-den\",\"message\":\"container cannot be used\"}"}
-{"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"room\":\"!other:x\",\"container\":\"sandbox-den\",\"message\":\"of a room with the same name\"}"}
-{"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":[123,34]}
-{"__REALTIME_TIMESTAMP":"x","MESSAGE":"{\"room\":\"!den:x\"}"}
-{"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":"Started matrix-tui.service"}
-no JSON
-`
-	var got []string
-	for _, e := range journalEntries([]byte(out), RoomLine{Room: "!den:x", Container: "sandbox-den"}) {
-		got = append(got, fmt.Sprintf("%s %s %s", e.at.Format(time.RFC3339), e.kind, e.text))
-	}
-	want := []string{
-		"2026-01-02T03:03:03Z warn told the room error=podman is unreachable",
-		"2026-01-02T03:03:05Z info ready after_ms=12",
-		"2026-01-02T03:03:06Z warn container cannot be used",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
-}
-
-// Whatever a journal contains, an entry is one harmless line.
-func FuzzJournalEntries(f *testing.F) {
-	f.Add([]byte(`{"__REALTIME_TIMESTAMP":"1767322983000001","MESSAGE":"{\"room\":\"!a:x\",\"message\":\"x\\n\\u001b[2J\",\"a\":{\"b\":[1]}}"}`))
-	f.Add([]byte(`{"__REALTIME_TIMESTAMP":"99999999999999999999","MESSAGE":"{}"}`))
-	f.Fuzz(func(t *testing.T, out []byte) {
-		for _, e := range journalEntries(out, RoomLine{Room: "!a:x"}) {
-			if line := (logSource{}).line(e); strings.ContainsAny(line, "\n\r\x1b") || len([]rune(line)) > logsText+200 {
-				t.Errorf("%q", line)
-			}
-		}
-	})
 }
 
 func TestLogsOfARoom(t *testing.T) {
@@ -128,7 +88,7 @@ func TestLogsOfARoom(t *testing.T) {
 	out := &until{want: "came later", found: cancel}
 	done := make(chan error, 1)
 	go func() {
-		done <- logSource{dir: dir, unit: "none", room: RoomLine{Room: "!c:x", Container: "sandbox-c"}}.print(ctx, out, 1, true)
+		done <- logSource{dir: dir, room: RoomLine{Room: "!c:x", Container: "sandbox-c"}}.print(ctx, out, 1, true)
 	}()
 	if err := logs.Append("!c:x", transcripts.Line{Kind: transcripts.KindEnd, Outcome: "came later"}); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/cmd/matrix-tui/cli"
-	"matrix-tui/cmd/matrix-tui/control"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -27,20 +26,17 @@ import (
 // RoomLine is one line of the table.
 type RoomLine struct {
 	Room, Name, Container, State string
-	Agent                        string    // "waits" for the next task, or ""
 	Stray                        bool      // a container unknown to the state folder
 	Task                         time.Time // of the last task, zero if there was none
 	Doing, Text                  string    // its state, and its beginning
 	Questions                    int       // number of waiting questions
 	Since                        time.Time // when the oldest of them was asked
-	Space                        string    // that container and volumes take, "" if nobody has asked
 }
 
 func Command(ctx context.Context, a *cli.App, args []string) error {
 	flags := a.Flags("rooms")
 	remove := flags.Bool("remove-left", false,
 		"remove container, files, history and transcript of the rooms that the bot has left")
-	space := flags.Bool("space", false, "show the space that each room's container and volumes take; it may take a while")
 	older := 30 * 24 * time.Hour
 	flags.Func("older", "with -remove-left: only rooms that have not been active for this `time` (default 30d)",
 		func(text string) (err error) { older, err = parseAge(text); return err })
@@ -57,11 +53,6 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	lines, listErr, err := readRooms(ctx, cfg)
 	if err != nil {
 		return err
-	}
-	if *space && listErr == nil {
-		if err := measureRooms(ctx, cfg, lines); err != nil {
-			return err
-		}
 	}
 	if err := printRooms(a.Stdout, lines); err != nil {
 		return err
@@ -82,8 +73,7 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	return printLeft(a.Stdout, left)
 }
 
-// readRooms combines state.json, the journal, one list of containers, and what a running
-// bot says. It only reads. If podman does not answer, the states are question marks and
+// readRooms combines state.json, the journal and one list of containers. It only reads. If podman does not answer, the states are question marks and
 // listErr says why.
 func readRooms(ctx context.Context, cfg *settings.Config) (lines []RoomLine, listErr, err error) {
 	dir := string(cfg.StateDir)
@@ -94,16 +84,6 @@ func readRooms(ctx context.Context, cfg *settings.Config) (lines []RoomLine, lis
 	infos, listErr := listContainers(ctx, cfg)
 	lines = JoinRooms(store, infos, listErr == nil)
 	nameRooms(ctx, cfg, lines)
-	parked, askErr := control.CallParked(ctx, dir)
-	for i := range lines {
-		switch {
-		case askErr != nil:
-			lines[i].Agent = "?"
-		case slices.Contains(parked, lines[i].Room):
-			lines[i].Agent = "waits"
-		}
-	}
-
 	journal, err := state.ReadJournal(ctx, filepath.Join(dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {
 		return SortRooms(lines), listErr, nil
@@ -237,11 +217,9 @@ func printRooms(w io.Writer, lines []RoomLine) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	measured := slices.ContainsFunc(lines, func(l RoomLine) bool { return l.Space != "" })
-	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tAGENT\t"+column(measured, "SPACE")+"QUESTIONS\tLAST TASK")
+	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tQUESTIONS\tLAST TASK")
 	for _, l := range lines {
-		container, name, agent, questions, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), cmp.Or(l.Agent, "-"), "-",
-			"-"
+		questions, task := "-", "-"
 		if l.Questions > 0 {
 			questions = fmt.Sprintf("%d since %s", l.Questions, l.Since.Local().Format(cli.Minute))
 		}
@@ -251,8 +229,8 @@ func printRooms(w io.Writer, lines []RoomLine) error {
 		if !l.Task.IsZero() {
 			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(cli.Minute), l.Doing, clean.Short(l.Text, 40))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container,
-			l.State, agent, column(measured, l.Space), questions, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), clean.Short(cmp.Or(l.Name, "-"), 30),
+			cmp.Or(l.Container, "-"), l.State, questions, task)
 	}
 	return table.Flush()
 }
