@@ -16,8 +16,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// copyState makes a folder equal to a state folder, durably; it can be interrupted and repeated. Nobody else may use the
-// two folders.
+// copyState makes a folder equal to a state folder, durably; it can be interrupted and repeated. Nobody else may use
+// the two folders.
 func copyState(ctx context.Context, from, to string) error {
 	_, err := os.Stat(from) // a missing one would empty the target
 	if err == nil {

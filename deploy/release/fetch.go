@@ -13,7 +13,7 @@ import (
 
 // Plan is an update that is ready for the switch.
 type Plan struct {
-	From, To string // commits, 12 digits
+	To       string // commit, 12 digits
 	Version  string
 	Subjects []string
 	Age      age // of To
@@ -30,7 +30,6 @@ const (
 
 // fetch brings the requested release to this host, under its name.
 func (u *Updater) fetch(ctx context.Context, o update.Order, log io.Writer, say func(string)) (plan Plan, err error) {
-	plan.From = u.Running
 	var k *key
 	if u.Key != "" {
 		if k, err = openKey(ctx, u.Key); err != nil {
@@ -62,13 +61,12 @@ func (u *Updater) fetch(ctx context.Context, o update.Order, log io.Writer, say 
 		return plan, err
 	}
 	plan.Subjects = info.since(u.Running)
-	say(plan.news() + "\n\nBuilding it next to the running one.")
+	say(plan.news(u.Running) + "\n\nBuilding it next to the running one.")
 	return plan, build(ctx, u.Base, m, info, log)
 }
 
 func (u *Updater) fetchArchive(ctx context.Context, s shelf, o update.Order, k *key, have Info,
 	say func(string)) (plan Plan, err error) {
-	plan.From = u.Running
 	if plan.To, err = s.find(ctx, o.Ref); err == nil {
 		err = u.mayInstall(o, plan.To)
 	}
@@ -90,7 +88,7 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o update.Order, k *
 		plan.Age = older
 	}
 	if err = u.wanted(o, plan); err == nil {
-		say(plan.news())
+		say(plan.news(u.Running))
 	}
 	return plan, err
 }
@@ -106,7 +104,7 @@ func (u *Updater) wanted(o update.Order, plan Plan) error {
 	}
 	return sentence.Newf(errors.New("not a newer release"),
 		"Release `%s` %s older than the running one, `%s`. To install it all the same, "+
-			"send `!self_update %[1]s back`, or run `matrix-tui self-update -back %[1]s`.", plan.To, plan.Age, plan.From)
+			"send `!self_update %[1]s back`, or run `matrix-tui self-update -back %[1]s`.", plan.To, plan.Age, u.Running)
 }
 
 // mayInstall returns an error if the release is the running one or has failed twice.
@@ -122,19 +120,19 @@ func (u *Updater) mayInstall(o update.Order, to string) error {
 	return err
 }
 
-// news describes the difference between the releases.
-func (p Plan) news() string {
+// news describes the difference to the running release.
+func (p Plan) news(running string) string {
 	text := "Release `" + p.To + "`"
 	if p.Version != "" && p.Version != "." {
 		text += " (" + p.Version + ")"
 	}
 	switch p.Age {
 	case older:
-		return text + " is **older** than the running one, `" + p.From + "`: going back."
+		return text + " is **older** than the running one, `" + running + "`: going back."
 	case unknown:
-		text += " may be older than the running one, `" + p.From + "`. Its newest changes:\n"
+		text += " may be older than the running one, `" + running + "`. Its newest changes:\n"
 	default:
-		text += " is newer than the running one, `" + p.From + "`:\n"
+		text += " is newer than the running one, `" + running + "`:\n"
 	}
 	return text + "\n- " + strings.Join(p.Subjects, "\n- ")
 }

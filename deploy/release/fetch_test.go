@@ -32,7 +32,7 @@ func TestOnlyNewer(t *testing.T) {
 		{"k", update.Order{Ref: "v2", Back: true}, unknown, ""},
 	} {
 		u.Key = c.key
-		err := u.wanted(c.o, Plan{From: one, To: two, Age: c.age})
+		err := u.wanted(c.o, Plan{To: two, Age: c.age})
 		switch {
 		case c.want == "nothing" && errors.Is(err, update.ErrNothingNew), c.want == "" && err == nil:
 		case c.want == "", err == nil, !strings.Contains(sentence.Text(err), c.want):

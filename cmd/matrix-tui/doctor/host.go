@@ -74,10 +74,6 @@ func checkHost(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman
 		say(checkDatabase())
 	}
 	rootless, err := podman.Rootless(ctx)
-	systemd := sandbox.UnderSystemd()
-	if err == nil && (systemd || rootless) {
-		say(checkTogether(os.DirFS("/sys/fs/cgroup"), systemd, rootless, os.Geteuid()))
-	}
 	if err != nil || !rootless {
 		return
 	}
@@ -88,7 +84,7 @@ func checkHost(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman
 	}
 	say(checkSubIDs(me, "/etc/subuid", "/etc/subgid"))
 	say(checkKeyrings(int(cfg.MaxContainers), capacity.Keyrings()))
-	if systemd {
+	if sandbox.UnderSystemd() {
 		say(checkLinger(me.Username, lingerFolder))
 	}
 }

@@ -130,7 +130,8 @@ func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) e
 			}
 		}
 		if first {
-			fmt.Fprintf(w, "(what the bot logged: journalctl -u matrix-tui -o cat -g '%s')\n", clean.Short(s.room.Room, logsText))
+			fmt.Fprintf(w, "(what the bot logged: journalctl -u matrix-tui -o cat -g '%s')\n",
+				clean.Short(s.room.Room, logsText))
 		}
 		if !follow {
 			return nil

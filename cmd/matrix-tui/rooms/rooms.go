@@ -73,8 +73,8 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	return printLeft(a.Stdout, left)
 }
 
-// readRooms combines state.json, the journal and one list of containers. It only reads. If podman does not answer, the states are question marks and
-// listErr says why.
+// readRooms combines state.json, the journal and one list of containers. It only reads.
+// If podman does not answer, the states are question marks and listErr says why.
 func readRooms(ctx context.Context, cfg *settings.Config) (lines []RoomLine, listErr, err error) {
 	dir := string(cfg.StateDir)
 	store, err := state.ReadStore(dir)
