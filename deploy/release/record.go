@@ -33,9 +33,6 @@ type Record struct {
 	Failures map[string]int // how often each commit did not become ready
 }
 
-// maxFailures bounds what is stored.
-const maxFailures = 50
-
 // Read returns the record of the current or last update; the zero value if there was none.
 func (b Base) Read() (Record, error) {
 	data, err := os.ReadFile(b.path("update.json"))
@@ -82,13 +79,6 @@ func writeJSON(path string, mode fs.FileMode, what any) error {
 	return errors.Join(err, renameio.WriteFile(path, append(data, '\n'), mode))
 }
 
-func removeIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // change rewrites the record.
 func (b Base) change(edit func(*Record)) error {
 	r, err := b.Read()
@@ -103,8 +93,8 @@ func (b Base) change(edit func(*Record)) error {
 func (r *Record) fails(why string, log []string, counts bool) {
 	r.Why, r.Log, r.Ended, r.Told = why, log, time.Now().UTC(), false
 	if counts {
-		if len(r.Failures) >= maxFailures || r.Failures == nil {
-			r.Failures = map[string]int{r.To: r.Failures[r.To]}
+		if r.Failures == nil {
+			r.Failures = map[string]int{}
 		}
 		r.Failures[r.To]++
 	}

@@ -154,7 +154,7 @@ func (b Base) Ready(running string) (image string, err error) {
 		r.Phase, r.Done, r.Ended = Done, true, time.Now().UTC()
 		delete(r.Failures, r.To)
 		// An earlier release's unit starts the guard of the release that this link points to: see parseRecord.
-		err = errors.Join(b.Write(r), removeIfThere(b.path("good")))
+		err = errors.Join(b.Write(r), os.RemoveAll(b.path("good")))
 	}
 	if err != nil || r.Phase != Done || r.Told {
 		return "", err

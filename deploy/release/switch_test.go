@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,25 +204,6 @@ func TestWhatIsCutOff(t *testing.T) {
 	check(t, err)
 	if got := record(t, base); got.Phase != Done || read(t, r.State)["state.json"] != "new" {
 		t.Errorf("after the link: %+v", got)
-	}
-}
-
-// The counts of failures are bounded.
-func TestFailures(t *testing.T) {
-	r := Record{Result: update.Result{To: two}}
-	r.fails("x", nil, true)
-	for i := range 2 * maxFailures {
-		r.To = strings.Repeat("0", 11) + string(rune('a'+i%6))
-		r.Failures[string(rune(i))] = 1
-	}
-	r.To = two
-	r.Failures[two] = 1
-	r.fails("x", nil, true)
-	if len(r.Failures) > maxFailures || r.Failures[two] != 2 {
-		t.Errorf("%d counts, %d of this", len(r.Failures), r.Failures[two])
-	}
-	if !slices.Equal(r.Log, nil) {
-		t.Error(r.Log)
 	}
 }
 
