@@ -58,7 +58,7 @@ func (a *Account) Login(ctx context.Context) error {
 			case errors.Is(err, e2ee.ErrForeignDevice) && a.cfg.AccessToken == "" && a.cfg.Password != "":
 				stored, loggedIn = a.leaveDevice(ctx, err), false
 				continue
-			case errors.Is(err, e2ee.ErrReplaced):
+			case errors.Is(err, e2ee.ErrForeignDevice):
 				return a.goWithoutKeys(ctx, stored, err)
 			case IsUnknownToken(err) && a.canLogIn(stored):
 				what, loggedIn = "the session ended during the login", false

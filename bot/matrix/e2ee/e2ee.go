@@ -164,7 +164,7 @@ func (m *Machine) start(ctx context.Context) error {
 	if err := m.load(ctx); err != nil {
 		return err
 	}
-	if err := m.db.afterReplacing(ctx, m.publish(ctx)); err != nil {
+	if err := m.publish(ctx); err != nil {
 		return err
 	}
 	if m.cfg.NoCrossSigning {
