@@ -79,7 +79,7 @@ func (m *sender) withoutKey(ctx context.Context, session id.SessionID,
 			if shared {
 				continue
 			}
-			trusted, err := m.trusts(ctx, m.mach, device)
+			trusted, err := m.trusts(ctx, device)
 			if err != nil {
 				return nil, err
 			}

@@ -124,9 +124,9 @@ func (m *decrypter) decrypt(ctx context.Context, e *event.Event,
 		noKey.Unproven = true
 		return nil, "", noKey
 	}
-	m.readMu.Lock()
-	defer m.readMu.Unlock()
-	plain, err := m.reader.DecryptMegolmEvent(m.log.WithContext(ctx), e)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	plain, err := m.mach.DecryptMegolmEvent(m.log.WithContext(ctx), e)
 	switch {
 	case err == nil:
 		return plain, how, nil

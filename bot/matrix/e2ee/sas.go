@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -43,7 +42,6 @@ type verifier struct {
 	m      *core
 	helper *verificationhelper.VerificationHelper
 	syncer *mautrix.DefaultSyncer // calls the helper's handlers
-	cli    *mautrix.Client        // used by the helper; encrypts room events itself
 	active map[id.VerificationTransactionID]verification
 	todo   []func(context.Context) error // work queued by callbacks, which hold the helper's locks
 }
@@ -55,15 +53,8 @@ type verification struct {
 
 // newVerifier returns the verifier of a machine. m.mu is held.
 func newVerifier(ctx context.Context, m *core) (*verifier, error) {
-	v := &verifier{m: m, active: map[id.VerificationTransactionID]verification{}}
-	of := m.cfg.Client
-	cli, err := mautrix.NewClient(of.HomeserverURL.String(), of.UserID, of.AccessToken)
-	if err != nil {
-		return nil, fmt.Errorf("create client for verifications: %w", err)
-	}
-	cli.DeviceID, cli.Log = of.DeviceID, of.Log
-	cli.Client = &http.Client{Transport: of.Client.Transport, Timeout: sendTime}
-	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
+	cli := m.mach.Client // the machine itself sends no room events
+	v := &verifier{m: m, syncer: cli.Syncer.(*mautrix.DefaultSyncer), active: map[id.VerificationTransactionID]verification{}}
 	cli.Crypto = encrypter{s: m.answers}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), m.rooms}
 	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, verificationhelper.NewInMemoryVerificationStore(),
@@ -98,7 +89,6 @@ func (v *verifier) take(ctx context.Context, e *event.Event) {
 	if e.RoomID != "" && !request {
 		e.ID = id.EventID(txn) // the helper uses the event's ID as the transaction ID
 	}
-	v.cli.AccessToken = v.m.cfg.Client.AccessToken
 	v.syncer.Dispatch(ctx, e)
 	for len(v.todo) > 0 {
 		act := v.todo[0]
