@@ -51,7 +51,7 @@ func (a *Account) Login(ctx context.Context) error {
 			}
 		}
 		if loggedIn {
-			err = a.tryCrypt(ctx, stored)
+			err = a.openCrypt(ctx, stored)
 			switch {
 			case err == nil:
 				return nil
@@ -164,13 +164,6 @@ func (a *Account) become(s session) {
 	}
 }
 
-// tryCrypt is openCrypt with a timeout.
-func (a *Account) tryCrypt(ctx context.Context, s session) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	return a.openCrypt(ctx, s)
-}
-
 // leaveDevice logs out a session whose keys we do not have. The next login creates a
 // new one.
 func (a *Account) leaveDevice(ctx context.Context, why error) session {
@@ -191,7 +184,7 @@ func (a *Account) goWithoutKeys(ctx context.Context, s session, why error) error
 		"`matrix-tui login`. Unencrypted rooms work")
 	a.keysLost = true
 	s.DeviceID = ""
-	return a.tryCrypt(ctx, s)
+	return a.openCrypt(ctx, s)
 }
 
 // Try checks, with a copy of the state directory, that the account could log in and
