@@ -89,14 +89,14 @@ type core struct {
 
 	// mu guards the following fields and all use of the machine. It is held while our homeserver answers, but not while
 	// it waits for others.
-	mu     sync.Mutex
-	mach   *crypto.OlmMachine
-	verify *verifier
-	store  *keyStore
-	came   map[Key]bool               // arrived in the sync that is being processed
-	wedged map[id.SenderKey]id.UserID // see Machine.repairSessions
+	mu      sync.Mutex
+	mach    *crypto.OlmMachine
+	verify  *verifier
+	store   *keyStore
+	missing map[Key]id.UserID          // keys that Decrypt did not find, with the sender of the events
+	came    map[Key]bool               // arrived in the sync that is being processed
+	wedged  map[id.SenderKey]id.UserID // see Machine.repairSessions
 
-	missing missing
 	damaged sync.Once // damage was reported
 
 	ctx      context.Context // of everything in the background
@@ -108,7 +108,7 @@ type core struct {
 
 func newMachine(ctx context.Context, cfg Config) *Machine {
 	c := &core{cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(), came: map[Key]bool{},
-		wedged: map[id.SenderKey]id.UserID{}, missing: missing{wanted: map[Key]id.UserID{}}}
+		wedged: map[id.SenderKey]id.UserID{}, missing: map[Key]id.UserID{}}
 	c.ctx, c.stop = context.WithCancel(c.log.WithContext(context.WithoutCancel(ctx)))
 	p := &people{core: c, known: map[id.UserID]lookup{}}
 	r := &members{core: c, changes: map[id.RoomID]int{}}

@@ -145,7 +145,7 @@ func (m *people) stored(users []id.UserID, raw []byte, changes int) ([]Key, erro
 			m.noteAsked(user)
 		}
 	}
-	return m.missing.among(nil, users), nil
+	return m.arrived(nil, users), nil
 }
 
 // fetchKeys fetches the devices and identities of users. If a user's trusted devices

@@ -66,13 +66,13 @@ func (m *decrypter) Decrypt(ctx context.Context, in wire.Event) (wire.Event, err
 	}
 	plain, how, err := m.decrypt(ctx, e, content)
 	if waits(err) {
-		m.missing.want(key, e.Sender)
+		m.noteKey(key, e.Sender, true)
 		plain, how, err = m.decrypt(ctx, e, content)
 	}
 	if err != nil {
 		return wire.Event{}, err
 	}
-	m.missing.got(key)
+	m.noteKey(key, e.Sender, false)
 	out, err := replace(in.Raw, plain)
 	out.Room, out.Home, out.Encryption = in.Room, in.Home, how
 	return out, err

@@ -153,28 +153,43 @@ func (m *Machine) ProcessVerification(ctx context.Context, in wire.Event) bool {
 }
 
 // answerOwner calls f with m.mu held, after it has prepared answers to an owner's verification in a
-// room. It waits only for the owner's devices, and not for long, because a sync waits for
-// it. Others in the room need not be able to read the answers.
+// room, but not for long, because a sync waits for it.
 func (m *Machine) answerOwner(ctx context.Context, room id.RoomID, user id.UserID, f func()) {
-	called := false
-	call := func() {
-		called = true
-		m.guard("verification", f)
-	}
 	if m.cfg.Owner != nil && m.cfg.Owner(user.String()) {
-		encrypted, err := m.rooms.IsEncrypted(ctx, room)
-		if err == nil && encrypted {
-			soon, cancel := context.WithTimeout(ctx, askTime)
-			err = m.prepare(soon, room, []id.UserID{user}, func() error { call(); return nil })
-			cancel()
-		}
-		if err != nil && ctx.Err() == nil {
+		soon, cancel := context.WithTimeout(ctx, askTime)
+		err := m.prepareFor(soon, room, user)
+		if cancel(); err != nil && ctx.Err() == nil {
 			m.log.Warn().Err(err).Stringer("room", room).Msg("cannot prepare a verification")
 		}
 	}
-	if !called {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		call()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.guard("verification", f)
+}
+
+// prepareFor is prepare for what only one of a room's members need be able to read.
+func (m *sender) prepareFor(ctx context.Context, room id.RoomID, user id.UserID) error {
+	encrypted, err := m.rooms.IsEncrypted(ctx, room)
+	if err != nil || !encrypted {
+		return err
 	}
+	if err := m.members.learnMembers(ctx, room); err != nil {
+		return err
+	}
+	if err := m.people.refreshDevices(ctx, []id.UserID{user}); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	devices, err := m.withoutKey(ctx, "", []id.UserID{user})
+	if err == nil {
+		devices, err = m.store.lacking(ctx, devices)
+	}
+	if err == nil && len(devices) > 0 { // the present key has not reached them
+		err = m.store.RemoveOutboundGroupSession(ctx, room)
+	}
+	m.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return m.meet(ctx, devices)
 }

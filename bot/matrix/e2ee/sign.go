@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,20 +163,14 @@ func (m *signer) makeKeys(ctx context.Context) error {
 			"and restart the bot within ten minutes: %w", allow, err)
 	}
 	if err != nil {
-		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) || httpStatus(err) == 401 {
+		answer := mautrix.HTTPError{}
+		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) ||
+			errors.As(err, &answer) && answer.IsStatus(http.StatusUnauthorized) {
 			return fmt.Errorf("%w: %w", ErrPassword, err)
 		}
 		return fmt.Errorf("publish cross-signing keys: %w", err)
 	}
 	return m.signDevice(ctx)
-}
-
-func httpStatus(err error) int {
-	var http mautrix.HTTPError
-	if errors.As(err, &http) && http.Response != nil {
-		return http.Response.StatusCode
-	}
-	return 0
 }
 
 // approval returns where the account's owner allows new keys

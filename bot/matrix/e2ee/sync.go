@@ -111,7 +111,7 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 		m.guard("to-device event", func() { m.processToDevice(ctx, e) })
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
-	return m.missing.among(m.came, changed), nil
+	return m.arrived(m.came, changed), nil
 }
 
 func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
