@@ -9,8 +9,8 @@ import (
 const maxPresent = 50
 
 // Present returns who shows up in a room's ephemeral events: who is typing, and whose read receipts have come
-// (https://spec.matrix.org/v1.11/client-server-api/#typing-notifications, …/#receipts). typing is who is typing now, nil
-// if the events do not tell. What is malformed is left out.
+// (https://spec.matrix.org/v1.11/client-server-api/#typing-notifications, …/#receipts). typing is who is typing now,
+// nil if the events do not tell. What is malformed is left out.
 func Present(events []json.RawMessage) (users, typing []string) {
 	add := func(user string) {
 		if len(users) < maxPresent && !slices.Contains(users, user) {

@@ -10,8 +10,8 @@ import (
 // not called for any beyond that.
 const maxMissing = 10_000
 
-// noteKey records whether Decrypt lacks a key of a sender. If it does, the caller must look for the key again afterwards,
-// because it may have arrived in between.
+// noteKey records whether Decrypt lacks a key of a sender. If it does, the caller must look for the key again
+// afterwards, because it may have arrived in between.
 func (m *decrypter) noteKey(k Key, sender id.UserID, lacks bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -23,7 +23,8 @@ func (m *decrypter) noteKey(k Key, sender id.UserID, lacks bool) {
 }
 
 // arrived returns the missing keys that have come, or that an unknown device of one of these users, whose devices have
-// changed, may have sent. They stay missing until Decrypt finds them: a key may only cover later messages. m.mu is held.
+// changed, may have sent. They stay missing until Decrypt finds them: a key may only cover later messages. m.mu is
+// held.
 func (m *core) arrived(came map[Key]bool, changed []id.UserID) (keys []Key) {
 	for k, sender := range m.missing {
 		if came[k] || slices.Contains(changed, sender) {

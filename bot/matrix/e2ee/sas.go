@@ -54,7 +54,8 @@ type verification struct {
 // newVerifier returns the verifier of a machine. m.mu is held.
 func newVerifier(ctx context.Context, m *core) (*verifier, error) {
 	cli := m.mach.Client // the machine itself sends no room events
-	v := &verifier{m: m, syncer: cli.Syncer.(*mautrix.DefaultSyncer), active: map[id.VerificationTransactionID]verification{}}
+	v := &verifier{m: m, syncer: cli.Syncer.(*mautrix.DefaultSyncer),
+		active: map[id.VerificationTransactionID]verification{}}
 	cli.Crypto = encrypter{s: m.answers}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), m.rooms}
 	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, verificationhelper.NewInMemoryVerificationStore(),
