@@ -242,31 +242,6 @@ func (a Rooms) Predecessor(ctx context.Context, room string) (string, error) {
 	return created.Body.Predecessor, nil
 }
 
-// read returns the account's display name and whether it has an avatar.
-func (a Profile) read(ctx context.Context) (name string, picture bool, err error) {
-	profile, err := a.client.GetProfile(ctx, a.client.UserID)
-	if err != nil && !IsNotFound(err) {
-		return "", false, err
-	}
-	if err != nil {
-		return "", false, nil
-	}
-	return profile.DisplayName, !profile.AvatarURL.IsEmpty(), nil
-}
-
-func (a Profile) setName(ctx context.Context, name string) error {
-	return a.client.SetDisplayName(ctx, name)
-}
-
-// setPicture uploads a picture and makes it the account's avatar.
-func (a Profile) setPicture(ctx context.Context, data []byte, contentType string) error {
-	uploaded, err := a.client.UploadBytes(ctx, data, contentType)
-	if err != nil {
-		return fmt.Errorf("upload picture: %w", err)
-	}
-	return a.client.SetAvatarURL(ctx, uploaded.ContentURI)
-}
-
 // Command describes a command to clients that can offer it (MSC4391). Text describes
 // its argument; "" means none.
 type Command struct{ Name, Does, Text string }

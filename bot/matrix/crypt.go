@@ -35,6 +35,15 @@ func (a *core) use(f func(*e2ee.Machine) error) error {
 	return err
 }
 
+// ask is use for what returns a yes or no.
+func (a *core) ask(f func(*e2ee.Machine) (bool, error)) (yes bool, err error) {
+	err = a.use(func(m *e2ee.Machine) error {
+		yes, err = f(m)
+		return err
+	})
+	return yes, err
+}
+
 // e2eeConfig returns the configuration of the encryption for the current device.
 func (a *Account) e2eeConfig() e2ee.Config {
 	return e2ee.Config{
@@ -51,6 +60,8 @@ func (a *Account) e2eeConfig() e2ee.Config {
 // openCrypt makes a session the current one and opens its encryption. It closes one that
 // is open, because the homeserver forgets the keys of a session that was logged out.
 func (a *Account) openCrypt(ctx context.Context, s session) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
 	a.lockCrypt()
 	defer a.cryptMu.Unlock()
 	a.closeMachine()
@@ -168,31 +179,20 @@ func (a Keys) KnownEncrypted(ctx context.Context, resp *Sync) (map[string]bool, 
 
 // IsEncrypted reports whether messages to a room must be encrypted. It may ask the
 // homeserver.
-func (a Keys) IsEncrypted(ctx context.Context, room string) (yes bool, err error) {
-	err = a.use(func(m *e2ee.Machine) error {
-		yes, err = m.IsEncrypted(ctx, room)
-		return err
-	})
-	return yes, err
+func (a Keys) IsEncrypted(ctx context.Context, room string) (bool, error) {
+	return a.ask(func(m *e2ee.Machine) (bool, error) { return m.IsEncrypted(ctx, room) })
 }
 
 // Unverified reports whether a room is encrypted and has members with sessions that do not get
 // its keys.
-func (a Keys) Unverified(ctx context.Context, room string) (yes bool, err error) {
-	err = a.use(func(m *e2ee.Machine) error {
-		yes, err = m.Unverified(ctx, room)
-		return err
-	})
-	return yes, err
+func (a Keys) Unverified(ctx context.Context, room string) (bool, error) {
+	return a.ask(func(m *e2ee.Machine) (bool, error) { return m.Unverified(ctx, room) })
 }
 
 // HasIdentity reports whether one of the users has a cross-signing identity, as far as the
 // encryption knows.
-func (a Keys) HasIdentity(ctx context.Context, users []string) (yes bool, err error) {
-	err = a.use(func(m *e2ee.Machine) error {
-		yes, err = m.HasIdentity(ctx, users)
-		return err
-	})
+func (a Keys) HasIdentity(ctx context.Context, users []string) (bool, error) {
+	yes, err := a.ask(func(m *e2ee.Machine) (bool, error) { return m.HasIdentity(ctx, users) })
 	if errors.Is(err, ErrNoKeys) {
 		return false, nil
 	}

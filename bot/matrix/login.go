@@ -51,14 +51,14 @@ func (a *Account) Login(ctx context.Context) error {
 			}
 		}
 		if loggedIn {
-			err = a.tryCrypt(ctx, stored)
+			err = a.openCrypt(ctx, stored)
 			switch {
 			case err == nil:
 				return nil
 			case errors.Is(err, e2ee.ErrForeignDevice) && a.cfg.AccessToken == "" && a.cfg.Password != "":
 				stored, loggedIn = a.leaveDevice(ctx, err), false
 				continue
-			case errors.Is(err, e2ee.ErrReplaced):
+			case errors.Is(err, e2ee.ErrForeignDevice):
 				return a.goWithoutKeys(ctx, stored, err)
 			case IsUnknownToken(err) && a.canLogIn(stored):
 				what, loggedIn = "the session ended during the login", false
@@ -164,13 +164,6 @@ func (a *Account) become(s session) {
 	}
 }
 
-// tryCrypt is openCrypt with a timeout.
-func (a *Account) tryCrypt(ctx context.Context, s session) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	return a.openCrypt(ctx, s)
-}
-
 // leaveDevice logs out a session whose keys we do not have. The next login creates a
 // new one.
 func (a *Account) leaveDevice(ctx context.Context, why error) session {
@@ -191,5 +184,5 @@ func (a *Account) goWithoutKeys(ctx context.Context, s session, why error) error
 		"`matrix-tui login`. Unencrypted rooms work")
 	a.keysLost = true
 	s.DeviceID = ""
-	return a.tryCrypt(ctx, s)
+	return a.openCrypt(ctx, s)
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"maunium.net/go/mautrix"
+
 	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/state/event"
 )
@@ -21,19 +23,27 @@ var avatar []byte
 // Set gives the account a display name and an avatar if it has none, and
 // returns the name. It never replaces what a person has set.
 func (a Profile) Set(ctx context.Context) (string, error) {
-	name, picture, err := a.read(ctx)
+	profile, err := a.client.GetProfile(ctx, a.client.UserID)
+	if IsNotFound(err) {
+		profile, err = &mautrix.RespUserProfile{}, nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("read own profile: %w", err)
 	}
+	name := profile.DisplayName
 	if name == "" || name == a.Localpart() {
-		if err = a.setName(ctx, DisplayName); err == nil {
+		if err = a.client.SetDisplayName(ctx, DisplayName); err == nil {
 			name = DisplayName
 		}
 	}
-	if picture {
+	if !profile.AvatarURL.IsEmpty() {
 		return name, err
 	}
-	return name, errors.Join(err, a.setPicture(ctx, avatar, "image/png"))
+	uploaded, failed := a.client.UploadBytes(ctx, avatar, "image/png")
+	if failed == nil {
+		failed = a.client.SetAvatarURL(ctx, uploaded.ContentURI)
+	}
+	return name, errors.Join(err, failed)
 }
 
 // Name returns a room's name, or "" if it has none.

@@ -133,11 +133,11 @@ func (a *Account) decode(since string, s *syncAnswer) *Sync {
 		}
 	}
 	for name, r := range s.Rooms.Join {
+		present, typing := decode.Present(r.Ephemeral.Events)
 		batch.Joined[name] = Room{
 			State:    decode.Timeline(name, r.State.Events, a.reject(name)),
 			Timeline: decode.Timeline(name, r.Timeline.Events, a.reject(name)),
-			Limited:  r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch, Present: decode.Present(r.Ephemeral.Events),
-			Typing: decode.Typing(r.Ephemeral.Events),
+			Limited:  r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch, Present: present, Typing: typing,
 		}
 	}
 	for name, r := range s.Rooms.Invite {

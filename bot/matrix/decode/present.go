@@ -9,8 +9,9 @@ import (
 const maxPresent = 50
 
 // Present returns who shows up in a room's ephemeral events: who is typing, and whose read receipts have come
-// (https://spec.matrix.org/v1.11/client-server-api/#typing-notifications, …/#receipts). What is malformed is left out.
-func Present(events []json.RawMessage) (users []string) {
+// (https://spec.matrix.org/v1.11/client-server-api/#typing-notifications, …/#receipts). typing is who is typing now,
+// nil if the events do not tell. What is malformed is left out.
+func Present(events []json.RawMessage) (users, typing []string) {
 	add := func(user string) {
 		if len(users) < maxPresent && !slices.Contains(users, user) {
 			users = append(users, user)
@@ -24,7 +25,9 @@ func Present(events []json.RawMessage) (users []string) {
 		content := o.object("content")
 		switch o.text("type") {
 		case "m.typing":
-			for _, user := range content.texts("user_ids") {
+			all := content.texts("user_ids")
+			typing = append([]string{}, all[:min(len(all), maxPresent)]...)
+			for _, user := range typing {
 				add(user)
 			}
 		case "m.receipt":
@@ -37,17 +40,5 @@ func Present(events []json.RawMessage) (users []string) {
 			}
 		}
 	}
-	return users
-}
-
-// Typing returns who is typing, if a room's ephemeral events tell; nil if they do not.
-func Typing(events []json.RawMessage) (users []string) {
-	for _, raw := range events {
-		o, err := parse(raw)
-		if err == nil && o.check(keys{"type": nil, "content": {"user_ids": nil}}) == nil && o.text("type") == "m.typing" {
-			all := o.object("content").texts("user_ids")
-			users = append([]string{}, all[:min(len(all), maxPresent)]...)
-		}
-	}
-	return users
+	return users, typing
 }

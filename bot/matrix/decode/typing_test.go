@@ -23,8 +23,8 @@ func TestTyping(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.events), &events); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c.want, Typing(events)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+		if _, typing := Present(events); !cmp.Equal(c.want, typing) {
+			t.Errorf("%s: %v", name, typing)
 		}
 	}
 }

@@ -94,11 +94,11 @@ func (p *peer) survives(alice *peer, room, clear string) {
 			return // the damage is where nobody looks
 		}
 	}
-	if !errors.Is(err, ErrReplaced) {
+	if !errors.Is(err, ErrForeignDevice) {
 		if !damage.Marked(path) {
 			t.Fatalf("the damage leaves no marker: %v", err)
 		}
-		if _, err = Open(t.Context(), p.config()); !errors.Is(err, ErrReplaced) {
+		if _, err = Open(t.Context(), p.config()); !errors.Is(err, ErrForeignDevice) {
 			t.Fatalf("at the next start: %v", err)
 		}
 	}

@@ -18,9 +18,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
-	"time"
 
 	"github.com/rs/zerolog"
 	"go.mau.fi/util/dbutil"
@@ -89,19 +87,16 @@ type core struct {
 	db    *database
 	rooms *rooms
 
-	// mu guards the following fields and all use of Olm sessions. It is held while our homeserver answers, but not while
+	// mu guards the following fields and all use of the machine. It is held while our homeserver answers, but not while
 	// it waits for others.
-	mu     sync.Mutex
-	mach   *crypto.OlmMachine
-	verify *verifier
-	came   map[Key]bool // arrived in the sync that is being processed
-	wedged []wedged     // see Machine.repairSessions
+	mu      sync.Mutex
+	mach    *crypto.OlmMachine
+	verify  *verifier
+	store   *keyStore
+	missing map[Key]id.UserID          // keys that Decrypt did not find, with the sender of the events
+	came    map[Key]bool               // arrived in the sync that is being processed
+	wedged  map[id.SenderKey]id.UserID // see Machine.repairSessions
 
-	readMu sync.Mutex         // guards the following fields; locked after mu
-	store  *keyStore          // replaced under both locks
-	reader *crypto.OlmMachine // decrypts room events only and makes no requests
-
-	missing missing
 	damaged sync.Once // damage was reported
 
 	ctx      context.Context // of everything in the background
@@ -113,9 +108,9 @@ type core struct {
 
 func newMachine(ctx context.Context, cfg Config) *Machine {
 	c := &core{cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(), came: map[Key]bool{},
-		missing: missing{wanted: map[Key]id.UserID{}}}
+		wedged: map[id.SenderKey]id.UserID{}, missing: map[Key]id.UserID{}}
 	c.ctx, c.stop = context.WithCancel(c.log.WithContext(context.WithoutCancel(ctx)))
-	p := &people{core: c, known: map[id.UserID]lookup{}, silent: map[string]time.Time{}}
+	p := &people{core: c, known: map[id.UserID]lookup{}}
 	r := &members{core: c, changes: map[id.RoomID]int{}}
 	c.answers = &sender{core: c, people: p, members: r, again: map[id.RoomID]again{}}
 	return &Machine{
@@ -153,8 +148,6 @@ func (m *Machine) start(ctx context.Context) error {
 		return err
 	}
 	if m.deviceless() {
-		m.readMu.Lock()
-		defer m.readMu.Unlock()
 		m.store = newKeyStore(m.db, "")
 		return nil
 	}
@@ -164,7 +157,7 @@ func (m *Machine) start(ctx context.Context) error {
 	if err := m.load(ctx); err != nil {
 		return err
 	}
-	if err := m.db.afterReplacing(ctx, m.publish(ctx)); err != nil {
+	if err := m.publish(ctx); err != nil {
 		return err
 	}
 	if m.cfg.NoCrossSigning {
@@ -173,13 +166,13 @@ func (m *Machine) start(ctx context.Context) error {
 	return m.crossSign(ctx)
 }
 
-// load creates the machines from the data on disk. Call it again after a rollback,
+// load creates the machine from the data on disk. Call it again after a rollback,
 // when the state in memory is ahead of the disk. m.mu is held.
 func (m *core) load(ctx context.Context) error {
 	if m.mach != nil {
 		m.mach.Destroy()
 	}
-	cli, err := machineClient(m.cfg.Client)
+	cli, err := m.newClient()
 	if err != nil {
 		return err
 	}
@@ -189,51 +182,38 @@ func (m *core) load(ctx context.Context) error {
 	}
 	mach := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	mach.DisableDecryptKeyFetching = true // no requests within a transaction
+	mach.DisableRatchetTracking = true
+	mach.IgnorePostDecryptionParseErrors = true // content is checked by bot/matrix/decode
 	if m.cfg.Devices != AllDevices {
 		mach.SendKeysMinTrust = id.TrustStateCrossSignedTOFU
 	}
 	mach.NeedsUnwedgeCallback = func(_ context.Context, user id.UserID, key id.SenderKey) {
-		if one := (wedged{user, key}); len(m.wedged) < maxWedged && !slices.Contains(m.wedged, one) {
-			m.wedged = append(m.wedged, one)
+		if len(m.wedged) < maxWedged {
+			m.wedged[key] = user
 		}
 	}
 	mach.SessionReceived = func(_ context.Context, room id.RoomID, session id.SessionID, _ uint32) {
 		m.came[Key{room.String(), session.String()}] = true
 	}
-	reader := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
-	reader.DisableDecryptKeyFetching = true
-	reader.DisableRatchetTracking = true
-	reader.IgnorePostDecryptionParseErrors = true // content is checked by bot/matrix/decode
-	for _, machine := range []*crypto.OlmMachine{mach, reader} {
-		if err := machine.Load(ctx); err != nil {
-			// its row reaches into pages that SQLite cannot check
-			if garbled := base64.CorruptInputError(0); errors.As(err, &garbled) {
-				err = fmt.Errorf("%w: %w", damage.Err, err)
-			}
-			return fmt.Errorf("load account: %w", err)
+	if err := mach.Load(ctx); err != nil {
+		// its row reaches into pages that SQLite cannot check
+		if garbled := base64.CorruptInputError(0); errors.As(err, &garbled) {
+			err = fmt.Errorf("%w: %w", damage.Err, err)
 		}
+		return fmt.Errorf("load account: %w", err)
 	}
-	mach.GetAccount().Keys() // caches the keys, so that both machines only read them
-	reader.GetAccount().Keys()
-	if err := m.loadSeeds(ctx, mach, reader); err != nil {
+	m.mach, m.store = mach, store
+	if err := m.loadSeeds(ctx); err != nil {
 		return err
 	}
-	m.mach = mach
-	verify, err := newVerifier(ctx, m)
-	if err != nil {
-		return err
-	}
-	m.verify = verify
-	m.readMu.Lock()
-	defer m.readMu.Unlock()
-	m.store, m.reader = store, reader
-	return nil
+	m.verify, err = newVerifier(ctx, m)
+	return err
 }
 
 // keys returns the store for callers that do not hold m.mu.
 func (m *core) keys() *keyStore {
-	m.readMu.Lock()
-	defer m.readMu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return m.store
 }
 

@@ -20,12 +20,12 @@ const fallbackKey = "fallback"
 // got. It also limits the uploads to a homeserver that does not store fallback keys.
 const fallbackPause = time.Hour
 
-// fallback is the state of the fallback key, which a homeserver gives to senders when
+// fallback says when the fallback key was made that has been uploaded. A homeserver gives it to senders when
 // the device's one-time keys are used up, for example while it was offline
 // (https://spec.matrix.org/v1.11/client-server-api/#one-time-and-fallback-keys).
 type fallback struct {
 	Made     time.Time `json:"made"`
-	Uploaded bool      `json:"uploaded"`
+	Uploaded bool      `json:"uploaded"` // for older releases
 }
 
 // fallbackAccount lists methods of goolm's account that its interface lacks.
@@ -34,12 +34,13 @@ type fallbackAccount interface {
 	FallbackKey() map[string]id.Curve25519 // the current key by its ID
 }
 
-// renewFallback uploads a fallback key if the homeserver reports that it has no
+// renewFallback uploads a new fallback key if the homeserver reports that it has no
 // unused one; unused is nil if it reports nothing because it does not support
 // fallback keys. m.mu is held.
 func (m *uploads) renewFallback(ctx context.Context, unused []string) error {
 	account, ok := m.mach.GetAccount().Internal.(fallbackAccount)
-	if !ok || unused == nil || time.Since(m.offered) < askAgain {
+	if !ok || unused == nil || slices.Contains(unused, string(id.KeyAlgorithmSignedCurve25519)) ||
+		time.Since(m.offered) < askAgain {
 		return nil
 	}
 	var f fallback
@@ -50,43 +51,29 @@ func (m *uploads) renewFallback(ctx context.Context, unused []string) error {
 	if err != nil {
 		return fmt.Errorf("read state of the fallback key: %w", err)
 	}
-	if f.Uploaded || f.Made.IsZero() {
-		if slices.Contains(unused, string(id.KeyAlgorithmSignedCurve25519)) || time.Since(f.Made) < fallbackPause {
-			return nil
-		}
-		if err := account.GenFallbackKey(); err != nil {
-			return fmt.Errorf("create fallback key: %w", err)
-		}
-		f = fallback{Made: time.Now()}
-		if err := m.saveFallback(ctx, f); err != nil { // before anybody can use it
-			m.reload(ctx)
-			return err
-		}
+	if time.Since(f.Made) < fallbackPause {
+		return nil
+	}
+	m.offered = time.Now() // if this fails, it is not repeated with every sync
+	if err := account.GenFallbackKey(); err != nil {
+		return fmt.Errorf("create fallback key: %w", err)
+	}
+	if err := m.store.PutAccount(ctx, m.mach.GetAccount()); err != nil { // before anybody can use it
+		m.reload(ctx)
+		return fmt.Errorf("store fallback key: %w", err)
 	}
 	if err := m.uploadFallback(ctx, account.FallbackKey()); err != nil {
-		m.offered = time.Now() // do not retry with every sync
 		return err
 	}
-	f.Uploaded = true
-	return m.saveFallback(ctx, f)
+	return m.saveFallback(ctx, fallback{time.Now(), true})
 }
 
-// saveFallback stores the account, which holds the key, together with the state.
 func (m *uploads) saveFallback(ctx context.Context, f fallback) error {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
-	err = m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
-		if err := m.store.PutAccount(ctx, m.mach.GetAccount()); err != nil {
-			return err
-		}
-		return m.db.setMeta(ctx, fallbackKey, string(text))
-	})
-	if err != nil {
-		return fmt.Errorf("store fallback key: %w", err)
-	}
-	return nil
+	return m.db.setMeta(ctx, fallbackKey, string(text))
 }
 
 func (m *uploads) uploadFallback(ctx context.Context, keys map[string]id.Curve25519) error {

@@ -125,8 +125,9 @@ func (t answering) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// machineClient returns the client for mautrix's machines.
-func machineClient(of *mautrix.Client) (*mautrix.Client, error) {
+// newClient returns a client for mautrix's machine.
+func (m *core) newClient() (*mautrix.Client, error) {
+	of := m.cfg.Client
 	cli, err := mautrix.NewClient(of.HomeserverURL.String(), of.UserID, of.AccessToken)
 	if err != nil {
 		return nil, fmt.Errorf("create client for encryption: %w", err)

@@ -2,7 +2,6 @@ package e2ee
 
 import (
 	"slices"
-	"sync"
 
 	"maunium.net/go/mautrix/id"
 )
@@ -11,35 +10,23 @@ import (
 // not called for any beyond that.
 const maxMissing = 10_000
 
-// missing holds the keys that Decrypt did not find.
-type missing struct {
-	mu     sync.Mutex
-	wanted map[Key]id.UserID // with the sender of the events
-}
-
-// want records a missing key. The caller must check for the key again afterwards,
-// because it may have arrived in between.
-func (w *missing) want(k Key, sender id.UserID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.wanted) < maxMissing {
-		w.wanted[k] = sender
+// noteKey records whether Decrypt lacks a key of a sender. If it does, the caller must look for the key again
+// afterwards, because it may have arrived in between.
+func (m *decrypter) noteKey(k Key, sender id.UserID, lacks bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !lacks {
+		delete(m.missing, k)
+	} else if len(m.missing) < maxMissing {
+		m.missing[k] = sender
 	}
 }
 
-// got records that a key is no longer missing.
-func (w *missing) got(k Key) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.wanted, k)
-}
-
-// among returns the wanted keys that have arrived, or that an unknown device of one of these users, whose devices have
-// changed, may have sent. They stay wanted until Decrypt finds them: an arrived key may only cover later messages.
-func (w *missing) among(came map[Key]bool, changed []id.UserID) (keys []Key) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for k, sender := range w.wanted {
+// arrived returns the missing keys that have come, or that an unknown device of one of these users, whose devices have
+// changed, may have sent. They stay missing until Decrypt finds them: a key may only cover later messages. m.mu is
+// held.
+func (m *core) arrived(came map[Key]bool, changed []id.UserID) (keys []Key) {
+	for k, sender := range m.missing {
 		if came[k] || slices.Contains(changed, sender) {
 			keys = append(keys, k)
 		}

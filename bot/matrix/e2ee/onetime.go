@@ -13,7 +13,7 @@ type uploads struct {
 	*core
 	counted time.Time // when the homeserver was last asked how many one-time keys it has
 	shared  time.Time // when keys were last uploaded
-	offered time.Time // when it last rejected a fallback key
+	offered time.Time // when a fallback key was last created
 }
 
 // sharePause is the time after an upload in which mautrix asks the homeserver for its

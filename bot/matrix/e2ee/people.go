@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
 )
@@ -21,28 +22,22 @@ const (
 	// readTime is how long Decrypt waits for the devices of a sender. KeyArrived is
 	// called when they come later.
 	readTime = 3 * time.Second
-	// maxLookups is the maximum number of users or homeservers that are remembered.
+	// maxLookups is the maximum number of users that are remembered.
 	maxLookups = 10_000
 )
 
 // people keeps the devices and identities of users in the store up to date.
 type people struct {
 	*core
-	known  map[id.UserID]lookup // guarded by mu
-	silent map[string]time.Time // when Decrypt has waited for a homeserver in vain; guarded by mu
+	known map[id.UserID]lookup // guarded by mu
+	soon  singleflight.Group   // requests that Decrypt waits for
 }
 
 // lookup is what is known about requests for a user's devices.
 type lookup struct {
 	asked   time.Time // when they were last requested
-	soon    *fetch    // the request that Decrypt waits for
+	waited  time.Time // when Decrypt has waited for them in vain
 	changes int       // how often they have changed
-}
-
-// fetch is a request in the background.
-type fetch struct {
-	done chan struct{}
-	err  error // readable after done
 }
 
 // note changes what is known about requests for a user's devices. m.mu is held.
@@ -60,6 +55,7 @@ func (m *people) noteAsked(user id.UserID) { m.note(user, func(l *lookup) { l.as
 // hasChanged notes that a user's devices have changed: they are fetched again at once. m.mu is held.
 func (m *people) hasChanged(user id.UserID) {
 	m.note(user, func(l *lookup) { *l = lookup{changes: l.changes + 1} })
+	m.soon.Forget(user.String())
 }
 
 // changesOf counts the changes of users' devices. m.mu is held.
@@ -149,7 +145,7 @@ func (m *people) stored(users []id.UserID, raw []byte, changes int) ([]Key, erro
 			m.noteAsked(user)
 		}
 	}
-	return m.missing.among(nil, users), nil
+	return m.arrived(nil, users), nil
 }
 
 // fetchKeys fetches the devices and identities of users. If a user's trusted devices
@@ -220,39 +216,32 @@ func (m *people) refreshDevices(ctx context.Context, users []id.UserID) error {
 	return m.fetchDevices(ctx, outdated)
 }
 
-// fetchSoon fetches a user's devices in the background and waits for readTime, but not for a homeserver for which it
-// has waited in vain a moment ago.
+// fetchSoon fetches a user's devices in the background and waits for readTime, but not again a moment after it has
+// waited in vain.
 func (m *people) fetchSoon(ctx context.Context, user id.UserID) error {
-	m.mu.Lock()
-	soon, silent := m.known[user].soon, m.silent[user.Homeserver()]
-	if soon == nil {
-		soon = &fetch{done: make(chan struct{})}
-		m.note(user, func(l *lookup) { l.soon = soon })
-		m.requests.Go(func() {
-			defer close(soon.done)
-			soon.err = m.fetchDevices(m.ctx, []id.UserID{user})
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			m.note(user, func(l *lookup) { l.soon = nil })
+	ended := make(chan error, 1)
+	m.requests.Go(func() {
+		_, err, _ := m.soon.Do(user.String(), func() (any, error) {
+			return nil, m.fetchDevices(m.ctx, []id.UserID{user})
 		})
-	}
+		ended <- err
+	})
+	m.mu.Lock()
+	waited := m.known[user].waited
 	m.mu.Unlock()
-	if time.Since(silent) < askAgain {
+	if time.Since(waited) < askAgain {
 		return nil
 	}
 	select {
-	case <-soon.done:
-		return soon.err
+	case err := <-ended:
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(readTime):
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.silent) >= maxLookups {
-		clear(m.silent)
-	}
-	m.silent[user.Homeserver()] = time.Now()
+	m.note(user, func(l *lookup) { l.waited = time.Now() })
 	return nil
 }
 

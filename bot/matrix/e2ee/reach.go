@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	reachFirst = time.Minute // pause after the first attempt; it doubles each time
-	reachMost  = time.Hour
+	reachPause = 10 * time.Minute
 	maxAgain   = 10_000 // rooms
 )
 
@@ -20,7 +19,6 @@ const (
 type again struct {
 	session id.SessionID
 	next    time.Time
-	pause   time.Duration // after the next attempt; 0 for none yet
 }
 
 // isDue reports whether it is time to look for devices that did not get a key. m.mu is held.
@@ -29,31 +27,19 @@ func (m *sender) isDue(session *crypto.OutboundGroupSession) bool {
 	return a.session != session.ID() || time.Now().After(a.next)
 }
 
-// giveUp ends the key of a room's messages if it is time to look for devices that did not get it, and one of them can
-// get the next. m.mu is held.
-func (m *sender) giveUp(ctx context.Context, session *crypto.OutboundGroupSession, users []id.UserID) error {
-	if !m.isDue(session) {
-		return nil
-	}
-	devices, err := m.withoutKey(ctx, session.ID(), users)
-	if err != nil {
-		return err
-	}
-	a := again{session: session.ID(), next: time.Now().Add(session.MaxAge)}
-	if len(devices) > 0 {
-		pause := max(reachFirst, m.again[session.RoomID].pause)
-		a.next, a.pause = time.Now().Add(pause), min(2*pause, reachMost)
+// looked notes how many devices did not get the key of a room's messages, and how many of them cannot get the next
+// either. If others can, the key ends. m.mu is held.
+func (m *sender) looked(ctx context.Context, session *crypto.OutboundGroupSession, without, lacking int) error {
+	pause := session.MaxAge
+	if without > 0 {
+		pause = reachPause
 	}
 	if len(m.again) >= maxAgain {
 		clear(m.again)
 	}
-	m.again[session.RoomID] = a
-	for _, device := range devices {
-		if lacks, err := m.store.lacks(ctx, device); err != nil {
-			return err
-		} else if !lacks {
-			return m.store.RemoveOutboundGroupSession(ctx, session.RoomID)
-		}
+	m.again[session.RoomID] = again{session.ID(), time.Now().Add(pause)}
+	if lacking < without {
+		return m.store.RemoveOutboundGroupSession(ctx, session.RoomID)
 	}
 	return nil
 }
@@ -79,7 +65,7 @@ func (m *sender) withoutKey(ctx context.Context, session id.SessionID,
 			if shared {
 				continue
 			}
-			trusted, err := m.trusts(ctx, m.mach, device)
+			trusted, err := m.trusts(ctx, device)
 			if err != nil {
 				return nil, err
 			}

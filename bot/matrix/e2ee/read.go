@@ -66,13 +66,13 @@ func (m *decrypter) Decrypt(ctx context.Context, in wire.Event) (wire.Event, err
 	}
 	plain, how, err := m.decrypt(ctx, e, content)
 	if waits(err) {
-		m.missing.want(key, e.Sender)
+		m.noteKey(key, e.Sender, true)
 		plain, how, err = m.decrypt(ctx, e, content)
 	}
 	if err != nil {
 		return wire.Event{}, err
 	}
-	m.missing.got(key)
+	m.noteKey(key, e.Sender, false)
 	out, err := replace(in.Raw, plain)
 	out.Room, out.Home, out.Encryption = in.Room, in.Home, how
 	return out, err
@@ -124,9 +124,9 @@ func (m *decrypter) decrypt(ctx context.Context, e *event.Event,
 		noKey.Unproven = true
 		return nil, "", noKey
 	}
-	m.readMu.Lock()
-	defer m.readMu.Unlock()
-	plain, err := m.reader.DecryptMegolmEvent(m.log.WithContext(ctx), e)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	plain, err := m.mach.DecryptMegolmEvent(m.log.WithContext(ctx), e)
 	switch {
 	case err == nil:
 		return plain, how, nil

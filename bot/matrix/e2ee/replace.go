@@ -2,7 +2,6 @@ package e2ee
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -12,13 +11,6 @@ import (
 	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
-
-// ErrReplaced means that the keys of this device were in a damaged crypto.db.
-var ErrReplaced = errors.New("crypto.db was damaged and replaced")
-
-// replacedKey names, in our table of values, the damaged file until the device has keys
-// again.
-const replacedKey = "replaced"
 
 // openOrReplace opens crypto.db. If it is marked as damaged, or is damaged, it is moved
 // aside and replaced by an empty one. After an unclean end the whole file is checked.
@@ -31,21 +23,11 @@ func openOrReplace(ctx context.Context, cfg Config) (*database, error) {
 		if err := damage.MoveAside(path, aside); err != nil {
 			return nil, err
 		}
-		if db, err = openDatabase(ctx, cfg.Dir); err != nil {
-			return nil, err
-		}
-		if cfg.Replaced != nil {
+		if db, err = openDatabase(ctx, cfg.Dir); err == nil && cfg.Replaced != nil {
 			cfg.Replaced(filepath.Base(aside))
 		}
-		err = db.setMeta(ctx, replacedKey, filepath.Base(aside))
 	}
-	if err != nil {
-		if db != nil {
-			_ = db.Close()
-		}
-		return nil, err
-	}
-	return db, nil
+	return db, err
 }
 
 func openChecked(ctx context.Context, dir, path string) (*database, error) {
@@ -62,25 +44,6 @@ func openChecked(ctx context.Context, dir, path string) (*database, error) {
 		return nil, fmt.Errorf("check crypto.db: %w", err)
 	}
 	return db, nil
-}
-
-// afterReplacing completes the replacement of a damaged crypto.db once the device has
-// keys again. If publishing them failed because others know the lost ones, the error is
-// ErrReplaced, too.
-func (db *database) afterReplacing(ctx context.Context, published error) error {
-	if published != nil && !errors.Is(published, ErrForeignDevice) {
-		return published
-	}
-	file, err := db.meta(ctx, replacedKey)
-	switch {
-	case err != nil:
-		return fmt.Errorf("read crypto.db: %w", err)
-	case file == "":
-		return published
-	case published != nil:
-		return fmt.Errorf("%w: %w", ErrReplaced, published)
-	}
-	return db.setMeta(ctx, replacedKey, "")
 }
 
 // queryLog sees the errors of queries, including those that mautrix only logs. Callers

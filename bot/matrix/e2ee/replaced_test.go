@@ -43,7 +43,7 @@ func TestDeviceIsNotReplaced(t *testing.T) {
 			if err != nil || device == nil {
 				t.Fatalf("the device is not listed: %v", err)
 			}
-			if trusted, err := bot.m.trusts(t.Context(), bot.m.mach, device); trusted || err != nil || device.SigningKey != account.SigningKey() {
+			if trusted, err := bot.m.trusts(t.Context(), device); trusted || err != nil || device.SigningKey != account.SigningKey() {
 				t.Errorf("the device of somebody else is %+v, trusted %v, %v", device, trusted, err)
 			}
 		})

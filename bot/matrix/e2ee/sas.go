@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -43,7 +42,6 @@ type verifier struct {
 	m      *core
 	helper *verificationhelper.VerificationHelper
 	syncer *mautrix.DefaultSyncer // calls the helper's handlers
-	cli    *mautrix.Client        // used by the helper; encrypts room events itself
 	active map[id.VerificationTransactionID]verification
 	todo   []func(context.Context) error // work queued by callbacks, which hold the helper's locks
 }
@@ -55,15 +53,9 @@ type verification struct {
 
 // newVerifier returns the verifier of a machine. m.mu is held.
 func newVerifier(ctx context.Context, m *core) (*verifier, error) {
-	v := &verifier{m: m, active: map[id.VerificationTransactionID]verification{}}
-	of := m.cfg.Client
-	cli, err := mautrix.NewClient(of.HomeserverURL.String(), of.UserID, of.AccessToken)
-	if err != nil {
-		return nil, fmt.Errorf("create client for verifications: %w", err)
-	}
-	cli.DeviceID, cli.Log = of.DeviceID, of.Log
-	cli.Client = &http.Client{Transport: of.Client.Transport, Timeout: sendTime}
-	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
+	cli := m.mach.Client // the machine itself sends no room events
+	v := &verifier{m: m, syncer: cli.Syncer.(*mautrix.DefaultSyncer),
+		active: map[id.VerificationTransactionID]verification{}}
 	cli.Crypto = encrypter{s: m.answers}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), m.rooms}
 	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, verificationhelper.NewInMemoryVerificationStore(),
@@ -98,7 +90,6 @@ func (v *verifier) take(ctx context.Context, e *event.Event) {
 	if e.RoomID != "" && !request {
 		e.ID = id.EventID(txn) // the helper uses the event's ID as the transaction ID
 	}
-	v.cli.AccessToken = v.m.cfg.Client.AccessToken
 	v.syncer.Dispatch(ctx, e)
 	for len(v.todo) > 0 {
 		act := v.todo[0]
@@ -163,28 +154,43 @@ func (m *Machine) ProcessVerification(ctx context.Context, in wire.Event) bool {
 }
 
 // answerOwner calls f with m.mu held, after it has prepared answers to an owner's verification in a
-// room. It waits only for the owner's devices, and not for long, because a sync waits for
-// it. Others in the room need not be able to read the answers.
+// room, but not for long, because a sync waits for it.
 func (m *Machine) answerOwner(ctx context.Context, room id.RoomID, user id.UserID, f func()) {
-	called := false
-	call := func() {
-		called = true
-		m.guard("verification", f)
-	}
 	if m.cfg.Owner != nil && m.cfg.Owner(user.String()) {
-		encrypted, err := m.rooms.IsEncrypted(ctx, room)
-		if err == nil && encrypted {
-			soon, cancel := context.WithTimeout(ctx, askTime)
-			err = m.prepare(soon, room, []id.UserID{user}, func() error { call(); return nil })
-			cancel()
-		}
-		if err != nil && ctx.Err() == nil {
+		soon, cancel := context.WithTimeout(ctx, askTime)
+		err := m.prepareFor(soon, room, user)
+		if cancel(); err != nil && ctx.Err() == nil {
 			m.log.Warn().Err(err).Stringer("room", room).Msg("cannot prepare a verification")
 		}
 	}
-	if !called {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		call()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.guard("verification", f)
+}
+
+// prepareFor is prepare for what only one of a room's members need be able to read.
+func (m *sender) prepareFor(ctx context.Context, room id.RoomID, user id.UserID) error {
+	encrypted, err := m.rooms.IsEncrypted(ctx, room)
+	if err != nil || !encrypted {
+		return err
 	}
+	if err := m.members.learnMembers(ctx, room); err != nil {
+		return err
+	}
+	if err := m.people.refreshDevices(ctx, []id.UserID{user}); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	devices, err := m.withoutKey(ctx, "", []id.UserID{user})
+	if err == nil {
+		devices, err = m.store.lacking(ctx, devices)
+	}
+	if err == nil && len(devices) > 0 { // the present key has not reached them
+		err = m.store.RemoveOutboundGroupSession(ctx, room)
+	}
+	m.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return m.meet(ctx, devices)
 }

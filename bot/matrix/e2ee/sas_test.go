@@ -206,7 +206,7 @@ func TestVerificationBesideDeadServer(t *testing.T) {
 	bot.sync()
 	defer d.gone(carol)()
 	e := newElement(alice)
-	if err := alice.m.prepare(t.Context(), id.RoomID(room), nil, func() error { return nil }); err != nil {
+	if err := alice.m.prepare(t.Context(), id.RoomID(room), func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.startIn(room, bot.cli.UserID); err != nil {

@@ -52,7 +52,7 @@ func (m *sender) Encrypt(ctx context.Context, room, eventType string,
 		return "", nil, fmt.Errorf("encrypt for %s: %w", room, ErrNoDevice)
 	}
 	var encrypted *event.EncryptedEventContent
-	err = m.prepare(ctx, id.RoomID(room), nil, func() (err error) {
+	err = m.prepare(ctx, id.RoomID(room), func() (err error) {
 		encrypted, err = m.encrypt(ctx, id.RoomID(room), event.NewEventType(eventType), content)
 		return err
 	})
@@ -67,9 +67,8 @@ func (m *sender) Encrypt(ctx context.Context, room, eventType string,
 var errReaders = errors.New("the room's members have changed")
 
 // prepare fetches what encrypt needs: the members of a room, their devices, and a session
-// with each device; only those of some users, if any are given. Then it calls f with m.mu held, so that nothing changes
-// before encrypt.
-func (m *sender) prepare(ctx context.Context, room id.RoomID, only []id.UserID, f func() error) error {
+// with each device. Then it calls f with m.mu held, so that nothing changes before encrypt.
+func (m *sender) prepare(ctx context.Context, room id.RoomID, f func() error) error {
 	how, _, err := m.rooms.how(ctx, room)
 	if err != nil {
 		return err
@@ -86,10 +85,10 @@ func (m *sender) prepare(ctx context.Context, room id.RoomID, only []id.UserID, 
 		if err != nil {
 			return err
 		}
-		if err := m.people.refreshDevices(ctx, among(users, only)); err != nil { // may end the session
+		if err := m.people.refreshDevices(ctx, users); err != nil { // may end the session
 			return err
 		}
-		n, err := m.needs(ctx, room, only, met, attempt >= 3, f)
+		n, err := m.needs(ctx, room, met, attempt >= 3, f)
 		if err != nil || n.done {
 			return err
 		}
@@ -105,14 +104,6 @@ func (m *sender) prepare(ctx context.Context, room id.RoomID, only []id.UserID, 
 	}
 }
 
-// among returns those users who are in only, or all of them if that is empty.
-func among(users, only []id.UserID) []id.UserID {
-	if len(only) == 0 {
-		return users
-	}
-	return slices.DeleteFunc(users, func(user id.UserID) bool { return !slices.Contains(only, user) })
-}
-
 // needs is what a message to a room still needs.
 type needs struct {
 	done    bool         // nothing: f was called
@@ -120,10 +111,10 @@ type needs struct {
 	devices []*id.Device // get the key with the message, and have no Olm session
 }
 
-// needs returns what a message needs, for the devices of only some users if any are given. It leaves out devices that
-// were met. If nothing is needed, or this is the last attempt, it calls f with m.mu held.
-func (m *sender) needs(ctx context.Context, room id.RoomID, only []id.UserID, met map[id.IdentityKey]bool,
-	last bool, f func() error) (n needs, err error) {
+// needs returns what a message needs. It leaves out devices that were met. If nothing is needed, or this is the last
+// attempt, it calls f with m.mu held.
+func (m *sender) needs(ctx context.Context, room id.RoomID, met map[id.IdentityKey]bool, last bool,
+	f func() error) (n needs, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	visibility, members, err := m.rooms.visibility(ctx, room)
@@ -143,29 +134,31 @@ func (m *sender) needs(ctx context.Context, room id.RoomID, only []id.UserID, me
 		return n, err
 	}
 	var without []*id.Device
-	if n.key = session == nil || !session.Shared || session.Expired(); n.key {
+	n.key = session == nil || !session.Shared || session.Expired()
+	due := !n.key && m.isDue(session)
+	if n.key {
 		without, err = m.withoutKey(ctx, "", users)
-	} else if m.isDue(session) {
+	} else if due {
 		without, err = m.withoutKey(ctx, session.ID(), users)
 	}
 	if err != nil {
 		return n, err
 	}
-	for _, device := range without {
-		if met[device.IdentityKey] || len(only) > 0 && !slices.Contains(only, device.UserID) {
-			continue
-		}
-		if lacks, err := m.store.lacks(ctx, device); err != nil {
+	lacking, err := m.store.lacking(ctx, without)
+	if err != nil {
+		return n, err
+	}
+	n.devices = slices.DeleteFunc(slices.Clone(lacking), func(d *id.Device) bool { return met[d.IdentityKey] })
+	known := members && visibility != "" && len(outdated) == 0 // as far as homeservers answer
+	if n.done = last || known && len(n.devices) == 0; !n.done {
+		return n, nil
+	}
+	if due {
+		if err := m.looked(ctx, session, len(without), len(lacking)); err != nil {
 			return n, err
-		} else if lacks {
-			n.devices = append(n.devices, device)
 		}
 	}
-	known := members && visibility != "" && len(among(outdated, only)) == 0 // as far as homeservers answer
-	if n.done = last || known && len(n.devices) == 0; n.done {
-		err = f()
-	}
-	return n, err
+	return n, f()
 }
 
 // encrypt is Encrypt for an encrypted room, after prepare. It makes only requests that our
@@ -181,13 +174,6 @@ func (m *sender) encrypt(ctx context.Context, room id.RoomID, kind event.Type,
 		return nil, errReaders
 	}
 	users, err := m.rooms.readers(ctx, room)
-	if err != nil {
-		return nil, err
-	}
-	session, err := m.store.GetOutboundGroupSession(ctx, room)
-	if err == nil && session != nil && session.Shared && !session.Expired() {
-		err = m.giveUp(ctx, session, users)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/google/renameio/v2"
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto"
-	"maunium.net/go/mautrix/crypto/ssss"
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/bot/crash"
@@ -41,8 +41,8 @@ func (m *signer) RecoveryKey() string {
 
 func (m *signer) recoveryFile() string { return filepath.Join(m.cfg.Dir, "recovery-key") }
 
-// loadSeeds loads the private cross-signing keys, if we have them, into the machines.
-func (m *core) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine) error {
+// loadSeeds loads the private cross-signing keys, if we have them, into the machine.
+func (m *core) loadSeeds(ctx context.Context) error {
 	text, err := m.db.meta(ctx, seedsKey)
 	if err != nil || text == "" {
 		return err
@@ -51,10 +51,8 @@ func (m *core) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine) er
 	if err := json.Unmarshal([]byte(text), &seeds); err != nil {
 		return fmt.Errorf("read cross-signing keys: %w", err)
 	}
-	for _, machine := range machines {
-		if err := machine.ImportCrossSigningKeys(seeds); err != nil {
-			return fmt.Errorf("import cross-signing keys: %w", err)
-		}
+	if err := m.mach.ImportCrossSigningKeys(seeds); err != nil {
+		return fmt.Errorf("import cross-signing keys: %w", err)
 	}
 	return nil
 }
@@ -70,7 +68,7 @@ func (m *signer) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCac
 	if err := m.db.setMeta(ctx, seedsKey, string(text)); err != nil {
 		return fmt.Errorf("store cross-signing keys: %w", err)
 	}
-	return m.loadSeeds(ctx, m.mach, m.reader)
+	return m.loadSeeds(ctx)
 }
 
 // ErrPassword means that the device is not signed because the homeserver wants a password that we do not have, or
@@ -98,8 +96,6 @@ func (m *signer) SignAgain(ctx context.Context) error {
 // key if the account has none. If that fails, messages still work: Unsigned reports
 // the problem, and SignAgain or the next Open tries again. m.mu is held.
 func (m *signer) crossSign(ctx context.Context) error {
-	m.readMu.Lock()
-	defer m.readMu.Unlock()
 	if err := m.people.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
 		return fmt.Errorf("fetch our own keys: %w", err)
 	}
@@ -167,20 +163,14 @@ func (m *signer) makeKeys(ctx context.Context) error {
 			"and restart the bot within ten minutes: %w", allow, err)
 	}
 	if err != nil {
-		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) || httpStatus(err) == 401 {
+		answer := mautrix.HTTPError{}
+		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) ||
+			errors.As(err, &answer) && answer.IsStatus(http.StatusUnauthorized) {
 			return fmt.Errorf("%w: %w", ErrPassword, err)
 		}
 		return fmt.Errorf("publish cross-signing keys: %w", err)
 	}
 	return m.signDevice(ctx)
-}
-
-func httpStatus(err error) int {
-	var http mautrix.HTTPError
-	if errors.As(err, &http) && http.Response != nil {
-		return http.Response.StatusCode
-	}
-	return 0
 }
 
 // approval returns where the account's owner allows new keys
@@ -244,19 +234,8 @@ func (m *signer) recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read recovery-key: %w", err)
 	}
-	name, data, err := m.mach.SSSS.GetDefaultKeyData(ctx)
-	if err != nil {
-		return fmt.Errorf("find the recovery key's metadata: %w", err)
+	if err := m.mach.VerifyWithRecoveryKey(ctx, strings.TrimSpace(string(text))); err != nil {
+		return fmt.Errorf("sign this device with the key in the file recovery-key: %w", err)
 	}
-	key, err := data.VerifyRecoveryKey(name, strings.TrimSpace(string(text)))
-	if err != nil && !errors.Is(err, ssss.ErrUnverifiableKey) {
-		return fmt.Errorf("the key in the file recovery-key is not the account's: %w", err)
-	}
-	if err := m.mach.FetchCrossSigningKeysFromSSSS(ctx, key); err != nil {
-		return fmt.Errorf("fetch cross-signing keys: %w", err)
-	}
-	if err := m.saveSeeds(ctx, m.mach.CrossSigningKeys); err != nil {
-		return err
-	}
-	return m.signDevice(ctx)
+	return m.saveSeeds(ctx, m.mach.CrossSigningKeys)
 }

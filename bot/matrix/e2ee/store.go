@@ -174,13 +174,18 @@ func better(session, old *crypto.InboundGroupSession) bool {
 	return same && session.Internal.FirstKnownIndex() < old.Internal.FirstKnownIndex()
 }
 
-// lacks reports whether we have no Olm session with a device.
-func (s *keyStore) lacks(ctx context.Context, device *id.Device) (bool, error) {
-	session, err := s.GetLatestSession(ctx, device.IdentityKey)
-	if err != nil {
-		return false, fmt.Errorf("look up session with a device: %w", err)
+// lacking returns those devices with which we have no Olm session.
+func (s *keyStore) lacking(ctx context.Context, devices []*id.Device) (lacking []*id.Device, err error) {
+	for _, device := range devices {
+		session, err := s.GetLatestSession(ctx, device.IdentityKey)
+		if err != nil {
+			return nil, fmt.Errorf("look up session with a device: %w", err)
+		}
+		if session == nil {
+			lacking = append(lacking, device)
+		}
 	}
-	return session == nil, nil
+	return lacking, nil
 }
 
 // tracked returns the users whose devices we track.

@@ -111,7 +111,7 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 		m.guard("to-device event", func() { m.processToDevice(ctx, e) })
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
-	return m.missing.among(m.came, changed), nil
+	return m.arrived(m.came, changed), nil
 }
 
 func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
@@ -162,58 +162,46 @@ func (m *Machine) processToDevice(ctx context.Context, e *event.Event) {
 	}
 }
 
-// wedged is a device whose messages we cannot decrypt: its Olm session is broken.
-type wedged struct {
-	user id.UserID
-	key  id.SenderKey
-}
-
-// maxWedged is the maximum number of broken Olm sessions that are remembered.
-const maxWedged = 100
+// maxWedged is the maximum number of broken Olm sessions that are repaired after a sync. The next message of the others
+// comes again.
+const maxWedged = 20
 
 // repairSessions creates new Olm sessions with devices whose messages we cannot
-// decrypt, at most ten per sync, in the background. m.mu is held.
+// decrypt, in the background. m.mu is held.
 func (m *Machine) repairSessions(ctx context.Context) {
-	now := m.wedged[:min(10, len(m.wedged))]
-	m.wedged = slices.Clone(m.wedged[len(now):])
-	for _, one := range now {
-		made, err := m.store.GetNewestSessionCreationTS(ctx, one.key)
+	defer clear(m.wedged)
+	for key, user := range m.wedged {
+		made, err := m.store.GetNewestSessionCreationTS(ctx, key)
 		if err == nil && time.Since(made) < crypto.MinUnwedgeInterval {
 			continue
 		}
 		var device *id.Device
 		if err == nil {
-			device, err = m.store.FindDeviceByKey(ctx, one.user, one.key)
+			device, err = m.store.FindDeviceByKey(ctx, user, key)
 		}
 		if err != nil {
 			m.log.Warn().Err(err).Msg("cannot find a device without a session")
 		}
-		if err != nil || device == nil {
-			continue
+		if err == nil && device != nil {
+			m.requests.Go(func() {
+				if err := m.repair(device); err != nil && m.ctx.Err() == nil {
+					m.NoteDamage(err)
+					m.log.Warn().Err(err).Msg("cannot create a new session with a device")
+				}
+			})
 		}
-		m.later(device, func(ctx context.Context) {
-			if err := m.mach.SendEncryptedToDevice(ctx, device, event.ToDeviceDummy, event.Content{}); err != nil {
-				m.log.Warn().Err(err).Msg("cannot create a new session with a device")
-			}
-		})
 	}
 }
 
-// later creates an Olm session with a device in the background and then calls f, which
-// may send to it. m.mu is held then.
-func (m *Machine) later(device *id.Device, f func(context.Context)) {
-	m.requests.Go(func() {
-		if err := m.meet(m.ctx, []*id.Device{device}); err != nil {
-			if m.NoteDamage(err); m.ctx.Err() == nil {
-				m.log.Warn().Err(err).Msg("cannot create a session with a device")
-			}
-			return
-		}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.ctx.Err() == nil {
-			m.guard("message to a device", func() { f(withoutRequests(m.ctx)) })
-		}
+// repair creates an Olm session with a device and tells the device.
+func (m *Machine) repair(device *id.Device) error {
+	if err := m.meet(m.ctx, []*id.Device{device}); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return recovered(func() error {
+		return m.mach.SendEncryptedToDevice(withoutRequests(m.ctx), device, event.ToDeviceDummy, event.Content{})
 	})
 }
 
@@ -234,12 +222,8 @@ func (m *Machine) answerRequest(ctx context.Context, user id.UserID, request *ev
 	if err != nil || device == nil {
 		return
 	}
-	if yes, err := m.trusts(ctx, m.mach, device); err != nil || !yes {
+	if yes, err := m.trusts(ctx, device); err != nil || !yes {
 		return
 	}
-	if lacks, err := m.store.lacks(ctx, device); err == nil && lacks {
-		m.later(device, func(ctx context.Context) { m.mach.HandleRoomKeyRequest(ctx, user, request) })
-	} else if err == nil {
-		m.mach.HandleRoomKeyRequest(withoutRequests(ctx), user, request)
-	}
+	m.mach.HandleRoomKeyRequest(withoutRequests(ctx), user, request) // whoever has had a key has an Olm session
 }

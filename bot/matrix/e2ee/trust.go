@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/id"
 
 	wire "matrix-tui/state/event"
@@ -65,14 +64,13 @@ func (m *core) applyRule(ctx context.Context) error {
 	})
 }
 
-// trusts reports whether a device may get room keys and speak for its user. machine is
-// m.mach if m.mu is held, m.reader if m.readMu is held.
-func (m *core) trusts(ctx context.Context, machine *crypto.OlmMachine, device *id.Device) (bool, error) {
-	own := device.UserID == m.cfg.Client.UserID && device.SigningKey == machine.GetAccount().SigningKey()
+// trusts reports whether a device may get room keys and speak for its user. m.mu is held.
+func (m *core) trusts(ctx context.Context, device *id.Device) (bool, error) {
+	own := device.UserID == m.cfg.Client.UserID && device.SigningKey == m.mach.GetAccount().SigningKey()
 	if m.cfg.Devices == AllDevices || own {
 		return true, nil
 	}
-	trust, err := machine.ResolveTrustContext(m.log.WithContext(ctx), device)
+	trust, err := m.mach.ResolveTrustContext(m.log.WithContext(ctx), device)
 	if err != nil {
 		return false, fmt.Errorf("check device %s of %s: %w", device.DeviceID, device.UserID, err)
 	}
@@ -100,9 +98,9 @@ func (m *decrypter) verified(ctx context.Context, devices ...*id.Device) (wire.E
 
 // isSigned reports whether the device's user has a trusted identity that has signed it.
 func (m *core) isSigned(ctx context.Context, device *id.Device) (bool, error) {
-	m.readMu.Lock()
-	defer m.readMu.Unlock()
-	trust, err := m.reader.ResolveTrustContext(m.log.WithContext(ctx), device)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	trust, err := m.mach.ResolveTrustContext(m.log.WithContext(ctx), device)
 	if err != nil {
 		return false, fmt.Errorf("check device %s of %s: %w", device.DeviceID, device.UserID, err)
 	}
@@ -128,9 +126,9 @@ func (m *core) HasIdentity(ctx context.Context, users []string) (bool, error) {
 // Before it refuses, it fetches the user's keys, which may be out of date.
 func (m *decrypter) requireTrust(ctx context.Context, device *id.Device, key Key) error {
 	trusts := func() (bool, error) {
-		m.readMu.Lock()
-		defer m.readMu.Unlock()
-		return m.trusts(ctx, m.reader, device)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.trusts(ctx, device)
 	}
 	trusted, err := trusts()
 	if err != nil || trusted {
@@ -182,7 +180,7 @@ func (m *core) trustedDevices(ctx context.Context, user id.UserID) (map[id.Devic
 	}
 	trusted := map[id.DeviceID]bool{}
 	for _, device := range devices {
-		yes, err := m.trusts(ctx, m.mach, device)
+		yes, err := m.trusts(ctx, device)
 		if err != nil {
 			return nil, err
 		}
