@@ -135,7 +135,7 @@ func (s *Store) load() (stateFile, error) {
 		return stateFile{}, err
 	}
 	for _, name := range leftovers {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return stateFile{}, fmt.Errorf("remove leftover: %w", err)
 		}
 	}

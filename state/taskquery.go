@@ -1,10 +1,12 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"matrix-tui/state/disk"
@@ -40,11 +42,9 @@ const (
 		" ORDER BY seq LIMIT ?"
 	queryCountTasks = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open +
 		" AND (state <> 'queued' OR stop_by = '')"
-	queryTaskRooms = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
-	queryWaiting   = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask +
-		" AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
-	queryWaitingIn = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask +
-		" AND seq > ? ORDER BY seq LIMIT ?"
+	queryTaskRooms   = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
+	queryWaiting     = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask + " ORDER BY room, seq"
+	queryWaitingIn   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask + " ORDER BY seq"
 	queryFinishTasks = "UPDATE task SET state = 'done', error = iif(ended = '', 'The bot left the room.', error)" +
 		" WHERE room = ? AND " + open + " AND seq < ?"
 	queryTasksToMove = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state <> 'done'"
@@ -172,38 +172,16 @@ func (j *Tasks) Count(ctx context.Context, room string, state TaskState) (int, e
 	return value[int](ctx, j.core, "count tasks", queryCountTasks, room, state)
 }
 
-// Waiting returns all tasks that wait for an answer, in order of arrival. It reads them page by page, so that others
-// can write in between.
+// Waiting returns all tasks that wait for an answer, in order of arrival.
 func (j *Tasks) Waiting(ctx context.Context) ([]Task, error) {
-	all, err := pages(func(last Task) ([]Task, error) {
-		return queryAll(ctx, j.db, scanTask, queryWaiting, last.Room, last.Seq, MaxBatch)
-	})
-	sortBySeq(all)
-	return all, j.failed("look up waiting tasks", err)
+	all, err := list(ctx, j.core, "look up waiting tasks", scanTask, queryWaiting)
+	slices.SortFunc(all, func(a, b Task) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, err
 }
 
 // WaitingIn returns those of one room.
 func (j *Tasks) WaitingIn(ctx context.Context, room string) ([]Task, error) {
-	all, err := pages(func(last Task) ([]Task, error) {
-		return queryAll(ctx, j.db, scanTask, queryWaitingIn, room, last.Seq, MaxBatch)
-	})
-	return all, j.failed("look up waiting tasks", err)
-}
-
-// pages queries the tasks after the last one until a page is not full.
-func pages(behind func(last Task) ([]Task, error)) ([]Task, error) {
-	var all []Task
-	var last Task
-	for {
-		page, err := behind(last)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); len(page) < MaxBatch {
-			return all, nil
-		}
-		last = page[len(page)-1]
-	}
+	return list(ctx, j.core, "look up waiting tasks", scanTask, queryWaitingIn, room)
 }
 
 func (j *Tasks) oneTask(ctx context.Context, query string, args ...any) (Task, error) {

@@ -169,7 +169,3 @@ func replyIn(ctx context.Context, tx *sql.Tx, room string, out []Message, closes
 	}
 	return insertMessages(ctx, tx, out)
 }
-
-func sortBySeq(tasks []Task) {
-	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Compare(a.Seq, b.Seq) })
-}
