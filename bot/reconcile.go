@@ -37,7 +37,7 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		there[info.Name] = info
 	}
 	running := 0
-	var drops errgroup.Group // concurrently, so that they share a write
+	var drops errgroup.Group
 	for room, name := range b.Store.Containers.All() {
 		info, ok := there[name]
 		if !ok || info.Room != room {

@@ -20,6 +20,5 @@ func (j *Events) Attempt(ctx context.Context, key string, try func() bool) error
 	if count > maxAttempts || !try() {
 		return nil
 	}
-	_, err = j.db.ExecContext(ctx, "DELETE FROM attempt WHERE key = ?", key)
-	return j.failed("forget attempts", err)
+	return j.exec(ctx, "forget attempts", "DELETE FROM attempt WHERE key = ?", key)
 }

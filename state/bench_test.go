@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -16,18 +15,15 @@ func fullStore(b *testing.B, rooms int) *Store {
 	s := openStore(b, b.TempDir())
 	text := strings.Repeat("Created utils.py with is_prime(). ", 6)[:200]
 	for r := range rooms {
-		room := fmt.Sprintf("!room%04d:example.org", r)
+		id := fmt.Sprintf("!room%04d:example.org", r)
 		all := make([]Turn, MaxTurns)
 		for i := range all {
 			all[i] = Turn{Role: []string{"user", "assistant"}[i%2], Content: text, Event: fmt.Sprintf("$event-%04d-%02d", r, i/2)}
 		}
-		s.now.history[room], _ = turns(nil).with(all)
-		s.now.containers[room] = fmt.Sprintf("sandbox-room%04d-0badcafe", r)
+		s.set(id, room{history: turns(nil).with(all), container: fmt.Sprintf("sandbox-room%04d-0badcafe", r)})
 	}
-	s.now.changed = s.now.rooms()
-	s.dirty++
 	must(b, s.Flush(ctx))
-	must(b, s.writeNow())
+	must(b, s.writeFile())
 	return s
 }
 
@@ -42,24 +38,6 @@ func BenchmarkStoreSave1000Rooms(b *testing.B) {
 		must(b, s.Conversations.Append(ctx, "!room0500:example.org", Turn{"user", "another prime checker, please", fmt.Sprint("$new", i)}))
 	}
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
-}
-
-// Ten savers at once. Goal: one or two writes.
-func BenchmarkStoreTenSavers(b *testing.B) {
-	s := fullStore(b, 1000)
-	begun := s.attempts
-	i := 0
-	for b.Loop() {
-		i++
-		var group sync.WaitGroup
-		for k := range 10 {
-			group.Go(func() {
-				must(b, s.Conversations.Append(ctx, fmt.Sprintf("!room%04d:example.org", k), Turn{"user", "another", fmt.Sprint("$new", i)}))
-			})
-		}
-		group.Wait()
-	}
-	b.ReportMetric(float64(s.attempts-begun)/float64(b.N), "writes/op")
 }
 
 func BenchmarkStoreOpen1000Rooms(b *testing.B) {

@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 )
@@ -24,16 +23,12 @@ func (j *Messages) SaidAfter(ctx context.Context, room, event, self, task string
 	if err != nil {
 		return false, err
 	}
-	said, err := queryAll(ctx, j.db, scanText, querySaidAfter, room, from.Seq, self, len(but)+1)
+	said, err := list(ctx, j.core, "look up later messages", scanText, querySaidAfter, room, from.Seq, self, len(but)+1)
 	if err != nil {
-		return false, j.failed("look up later messages", err)
+		return false, err
 	}
 	if slices.ContainsFunc(said, func(one string) bool { return !slices.Contains(but, one) }) {
 		return true, nil
 	}
-	err = j.db.QueryRowContext(ctx, queryTextAfter, from.At.UnixMilli(), room, task).Scan(new(int))
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, j.failed("look up later messages of ours", err)
+	return value[bool](ctx, j.core, "look up later messages of ours", queryTextAfter, from.At.UnixMilli(), room, task)
 }

@@ -2,9 +2,7 @@ package state
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"matrix-tui/state/disk"
@@ -22,20 +20,20 @@ type Clock struct {
 
 // LastClock returns what KeepClock has stored last, or the zero Clock.
 func (j *Journal) LastClock(ctx context.Context) (c Clock, err error) {
-	var text string
-	err = j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'clock'").Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return c, nil
+	text, err := value[string](ctx, j.core, "read the last time", "SELECT value FROM meta WHERE key = 'clock'")
+	if err != nil || text == "" {
+		return c, err
 	}
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &c)
-	}
-	return c, j.failed("read the last time", err)
+	return c, j.failed("read the last time", json.Unmarshal([]byte(text), &c))
 }
 
 // KeepClock stores a time for the next start.
 func (j *Journal) KeepClock(ctx context.Context, c Clock) error {
 	j.routine.Add(1)
-	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES ('clock', ?)", string(disk.JSON(c)))
-	return j.failed("store the time", err)
+	return j.exec(
+		ctx,
+		"store the time",
+		"INSERT OR REPLACE INTO meta (key, value) VALUES ('clock', ?)",
+		string(disk.JSON(c)),
+	)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -57,7 +56,7 @@ func (j *Events) CommitBatch(ctx context.Context, b Batch) (fresh []Event, err e
 	at := time.Now().UnixMilli()
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		if b.Next != "" {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('next_batch', ?)
+			if err := run(ctx, tx, `INSERT INTO meta (key, value) VALUES ('next_batch', ?)
 				ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, b.Next); err != nil {
 				return err
 			}
@@ -84,8 +83,7 @@ func (j *Events) CommitBatch(ctx context.Context, b Batch) (fresh []Event, err e
 		if b.Next == "" {
 			return nil
 		}
-		_, err := tx.ExecContext(ctx, endRestoring)
-		return err
+		return run(ctx, tx, endRestoring)
 	})
 	if err != nil {
 		return nil, j.failed("commit events", err)
@@ -121,11 +119,10 @@ func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64,
 // that it was decided: it is context again.
 func restoreEvent(ctx context.Context, tx *sql.Tx, e Event, body, raw string) error {
 	r := e.Relation()
-	_, err := tx.ExecContext(ctx, `UPDATE event SET home = ?, sender = ?, type = ?, state_key = ?, time = ?, encryption = ?, session = ?, distrust = ?,
+	return run(ctx, tx, `UPDATE event SET home = ?, sender = ?, type = ?, state_key = ?, time = ?, encryption = ?, session = ?, distrust = ?,
 		rel_type = ?, relates_to = ?, body = ?, raw = ? WHERE room = ? AND event = ? AND type = ?`,
 		e.Home, e.Sender, e.Type, e.StateKey, e.Time.UnixMilli(), e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID,
 		body, raw, e.Room, e.ID, event.TypeLost)
-	return err
 }
 
 // bodyOf returns the columns body and raw of an event: its decoded body, or its bytes
@@ -165,29 +162,17 @@ func (j *Events) Archive(ctx context.Context, room, event string) error {
 
 // CountAttempt counts one more attempt to handle an event that ended in a panic, and
 // returns their number. It returns ErrNotFound for an unknown event.
-func (j *Events) CountAttempt(ctx context.Context, room, event string) (n int, err error) {
-	err = j.db.QueryRowContext(ctx,
-		"UPDATE event SET attempts = attempts + 1 WHERE room = ? AND event = ? RETURNING attempts", room, event).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	return n, j.failed("count attempt", err)
+func (j *Events) CountAttempt(ctx context.Context, room, event string) (int64, error) {
+	return one(ctx, j.core, "count attempt", scanNumber,
+		"UPDATE event SET attempts = attempts + 1 WHERE room = ? AND event = ? RETURNING attempts", room, event)
 }
 
 // FinishUpTo marks the room's pending events before seq Done.
 func (j *Events) FinishUpTo(ctx context.Context, room string, seq int64) error {
-	_, err := j.db.ExecContext(ctx, queryFinishEvents, room, seq)
-	return j.failed("finish events", err)
+	return j.exec(ctx, "finish events", queryFinishEvents, room, seq)
 }
 
 // setStatus sets the status of an event, or returns ErrNotFound.
 func setStatus(ctx context.Context, tx *sql.Tx, room, event string, status Status) error {
-	res, err := tx.ExecContext(ctx, "UPDATE event SET status = ? WHERE room = ? AND event = ?", status, room, event)
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n > 0 {
-		return err
-	}
-	return ErrNotFound
+	return mark(ctx, tx, "UPDATE event SET status = ? WHERE room = ? AND event = ?", status, room, event)
 }

@@ -2,15 +2,12 @@ package state
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"matrix-tui/state/damage"
 	"matrix-tui/state/event"
 )
 
@@ -56,12 +53,7 @@ const (
 
 // NextBatch returns the sync token of the last Commit, or "" before the first.
 func (j *Events) NextBatch(ctx context.Context) (string, error) {
-	var token string
-	err := j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'next_batch'").Scan(&token)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return token, j.failed("read sync token", err)
+	return value[string](ctx, j.core, "read sync token", "SELECT value FROM meta WHERE key = 'next_batch'")
 }
 
 // Known returns which of the events of a room are in the journal with a Seq below
@@ -75,10 +67,10 @@ func (j *Events) Known(ctx context.Context, room string, before int64, events []
 			args = append(args, event)
 		}
 		marks := strings.Repeat("?, ", len(chunk)-1) + "?"
-		found, err := queryAll(ctx, j.db, scanText,
+		found, err := list(ctx, j.core, "look up events", scanText,
 			"SELECT event FROM event WHERE room = ? AND seq < ? AND event IN ("+marks+")", args...)
 		if err != nil {
-			return nil, j.failed("look up events", err)
+			return nil, err
 		}
 		for _, event := range found {
 			known[event] = true
@@ -89,12 +81,7 @@ func (j *Events) Known(ctx context.Context, room string, before int64, events []
 
 // Last returns the ID of the room's event that arrived last, or "".
 func (j *Events) Last(ctx context.Context, room string) (string, error) {
-	var event string
-	err := j.db.QueryRowContext(ctx, queryLastEvent, room).Scan(&event)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return event, j.failed("look up last event", err)
+	return value[string](ctx, j.core, "look up last event", queryLastEvent, room)
 }
 
 // LastArrival returns when the room's newest event came, or the zero time.
@@ -109,90 +96,74 @@ func (j *Events) LastArrival(ctx context.Context, room string) (time.Time, error
 
 // Newest returns the n newest events that a homeserver sent, newest first.
 func (j *Events) Newest(ctx context.Context, n int) ([]Event, error) {
-	rows, err := queryAll(ctx, j.db, scanEvent, queryNewest, n)
-	return rows, j.failed("look up newest events", err)
+	return list(ctx, j.core, "look up newest events", scanEvent, queryNewest, n)
 }
 
 // BeenIn reports whether the journal has an event of the room that did not move there
 // from its predecessor.
 func (j *Events) BeenIn(ctx context.Context, room string) (bool, error) {
-	var one int
-	err := j.db.QueryRowContext(ctx, queryBeenIn, room).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, j.failed("look up events of room", err)
+	return value[bool](ctx, j.core, "look up events of room", queryBeenIn, room)
 }
 
 // Get returns an event, or ErrNotFound.
 func (j *Events) Get(ctx context.Context, room, event string) (Event, error) {
-	e, err := scanEvent(j.db.QueryRowContext(ctx, queryEvent, room, event))
-	return e, j.failed("look up event", err)
+	return one(ctx, j.core, "look up event", scanEvent, queryEvent, room, event)
 }
 
 // Before returns the last n messages of a room that arrived before seq, oldest first.
 func (j *Events) Before(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
-	rows, err := queryAll(ctx, j.db, scanEvent, queryBefore, room, seq, n)
+	rows, err := list(ctx, j.core, "look up earlier messages", scanEvent, queryBefore, room, seq, n)
 	slices.Reverse(rows)
-	return rows, j.failed("look up earlier messages", err)
+	return rows, err
 }
 
 // Pending returns at most n of the room's pending events after seq, in order. It leaves
 // out those that wait for a [Gap].
 func (j *Events) Pending(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
-	rows, err := queryAll(ctx, j.db, scanEvent, queryPending, room, seq, room, n)
-	return rows, j.failed("look up pending events", err)
+	return list(ctx, j.core, "look up pending events", scanEvent, queryPending, room, seq, room, n)
 }
 
 // PendingType returns the room's oldest pending event of a type, or ErrNotFound.
 func (j *Events) PendingType(ctx context.Context, room, eventType string) (Event, error) {
-	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingType, room, eventType))
-	return e, j.failed("look up pending event", err)
+	return one(ctx, j.core, "look up pending event", scanEvent, queryPendingType, room, eventType)
 }
 
 // PendingOf returns the pending events of a type in all rooms, in the order of each room.
 func (j *Events) PendingOf(ctx context.Context, eventType string) ([]Event, error) {
-	rows, err := queryAll(ctx, j.db, scanEvent, queryPendingOf, eventType)
-	return rows, j.failed("look up pending events", err)
+	return list(ctx, j.core, "look up pending events", scanEvent, queryPendingOf, eventType)
 }
 
 // PendingEdit returns a sender's newest pending edit of an event, or ErrNotFound.
 func (j *Events) PendingEdit(ctx context.Context, room, event, sender string) (Event, error) {
-	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingEdit, room, event, sender))
-	return e, j.failed("look up pending edit", err)
+	return one(ctx, j.core, "look up pending edit", scanEvent, queryPendingEdit, room, event, sender)
 }
 
 // LastEdit returns a sender's newest edit of an event, or ErrNotFound.
 func (j *Events) LastEdit(ctx context.Context, room, event, sender string) (Event, error) {
-	e, err := scanEvent(j.db.QueryRowContext(ctx, queryLastEdit, room, event, sender))
-	return e, j.failed("look up newest edit", err)
+	return one(ctx, j.core, "look up newest edit", scanEvent, queryLastEdit, room, event, sender)
 }
 
 // Edits returns the edits in a room that arrived after seq, oldest first, without those that are only archived.
 func (j *Events) Edits(ctx context.Context, room string, seq int64) ([]Event, error) {
-	all, err := queryAll(ctx, j.db, scanEvent, queryEdits, room, seq)
-	return all, j.failed("look up edits", err)
+	return list(ctx, j.core, "look up edits", scanEvent, queryEdits, room, seq)
 }
 
 // In returns at most n events that wait for their key or for trust in their
 // device, ordered by room and arrival. room and seq are those of the last event of the
 // previous page.
 func (j *Undecrypted) In(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
-	all, err := queryAll(ctx, j.db, scanEvent, queryUndecrypted, room, seq, n)
-	return all, j.failed("look up undecrypted events", err)
+	return list(ctx, j.core, "look up undecrypted events", scanEvent, queryUndecrypted, room, seq, n)
 }
 
 // Count returns the number of such events in a room, up to and including
 // seq.
-func (j *Undecrypted) Count(ctx context.Context, room string, seq int64) (n int, err error) {
-	err = j.db.QueryRowContext(ctx, queryCountKeyless, room, seq).Scan(&n)
-	return n, j.failed("count undecrypted events", err)
+func (j *Undecrypted) Count(ctx context.Context, room string, seq int64) (int, error) {
+	return value[int](ctx, j.core, "count undecrypted events", queryCountKeyless, room, seq)
 }
 
 // RoomsAwaiting returns the rooms with events that wait for the key of a session.
 func (j *Undecrypted) RoomsAwaiting(ctx context.Context, session string) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, scanText, queryAwaiting, session)
-	return rooms, j.failed("look up rooms that wait for a key", err)
+	return list(ctx, j.core, "look up rooms that wait for a key", scanText, queryAwaiting, session)
 }
 
 // UnfinishedRooms returns the rooms that have a pending event or an open task.
@@ -206,21 +177,14 @@ func (j *Events) BusyRooms(ctx context.Context) ([]string, error) {
 }
 
 func (j *Events) openRooms(ctx context.Context, query string) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, scanText, query)
+	rooms, err := list(ctx, j.core, "look up rooms with pending events", scanText, query)
 	if err != nil {
-		return nil, j.failed("look up rooms with pending events", err)
+		return nil, err
 	}
-	working, err := queryAll(ctx, j.db, scanText, queryTaskRooms)
+	working, err := list(ctx, j.core, "look up rooms with tasks", scanText, queryTaskRooms)
 	rooms = append(rooms, working...)
 	slices.Sort(rooms)
-	return slices.Compact(rooms), j.failed("look up rooms with tasks", err)
-}
-
-type scanner interface{ Scan(...any) error }
-
-func scanText(row scanner) (text string, err error) {
-	err = row.Scan(&text)
-	return text, err
+	return slices.Compact(rooms), err
 }
 
 func scanEvent(row scanner) (e Event, err error) {
@@ -228,48 +192,15 @@ func scanEvent(row scanner) (e Event, err error) {
 	var body, raw string
 	err = row.Scan(&e.Seq, &e.Room, &e.ID, &e.Home, &e.Sender, &e.Type, &e.StateKey, &ms, &e.Encryption, &e.Session,
 		&e.Distrust, &body, &raw, &e.Status, &e.Kind, &e.Addressee, &at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Event{}, ErrNotFound
-	}
 	if err != nil {
-		return Event{}, err
+		return e, err
 	}
-	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
-		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, errors.Join(damage.Err, err))
+	if err := readJSON(body, &e.Body); err != nil {
+		return e, fmt.Errorf("read body of row %d: %w", e.Seq, err)
 	}
 	e.Time, e.At = time.UnixMilli(ms).UTC(), time.UnixMilli(at).UTC()
 	if raw != "" {
 		e.Raw = json.RawMessage(raw)
 	}
 	return e, nil
-}
-
-// queryAll reads all rows before it returns, because the only connection cannot run
-// another query while rows are open.
-func queryAll[T any](ctx context.Context, db querier, scan func(scanner) (T, error), query string,
-	args ...any) ([]T, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, rows.Err()
-}
-
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// rower makes a query for one row.
-type rower interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

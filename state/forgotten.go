@@ -27,24 +27,30 @@ func (f Forgotten) Has(text string) bool { return len(f) > 0 && f[hashOf(text)] 
 
 // Forgotten returns what a room has forgotten.
 func (j *Memory) Forgotten(ctx context.Context, room string) (Forgotten, error) {
-	hashes, err := queryAll(ctx, j.db, scanText, "SELECT hash FROM forgotten WHERE room = ?", room)
+	hashes, err := list(
+		ctx,
+		j.core,
+		"read what was forgotten",
+		scanText,
+		"SELECT hash FROM forgotten WHERE room = ?",
+		room,
+	)
 	all := make(Forgotten, len(hashes))
 	for _, hash := range hashes {
 		all[hash] = true
 	}
-	return all, j.failed("read what was forgotten", err)
+	return all, err
 }
 
 // KeepForgotten keeps hashes of texts that a room must not learn again.
 func (j *Memory) KeepForgotten(ctx context.Context, room string, texts ...string) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error { return forget(ctx, tx, room, texts...) })
-	return j.failed("keep what was forgotten", err)
+	return j.change(ctx, "keep what was forgotten", func(tx *sql.Tx) error { return forget(ctx, tx, room, texts...) })
 }
 
 // MarkUntidy records that a container of the room may have what is to be forgotten, also if nothing else has it: see
 // Untidy.
 func (j *Memory) MarkUntidy(ctx context.Context, room string) error {
-	return j.failed("note what is to be removed", j.inTx(ctx, func(tx *sql.Tx) error { return markUntidy(ctx, tx, room) }))
+	return j.failed("note what is to be removed", markUntidy(ctx, j.db, room))
 }
 
 func forget(ctx context.Context, tx *sql.Tx, room string, texts ...string) error {
@@ -71,9 +77,15 @@ func forget(ctx context.Context, tx *sql.Tx, room string, texts ...string) error
 // Welcome lets texts be known again, because people have said them again.
 func (j *Memory) Welcome(ctx context.Context, room string, texts ...string) error {
 	for _, text := range texts {
-		if _, err := j.db.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", room,
-			hashOf(text)); err != nil {
-			return j.failed("welcome what is said again", err)
+		err := j.exec(
+			ctx,
+			"welcome what is said again",
+			"DELETE FROM forgotten WHERE room = ? AND hash = ?",
+			room,
+			hashOf(text),
+		)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -85,16 +97,20 @@ var errForgotten = errors.New("this was forgotten")
 // forgotten.
 func welcome(ctx context.Context, tx *sql.Tx, n Note) error {
 	if n.Source == Observed || n.Source == FromAgent && n.Quote == "" {
-		var one int
-		err := tx.QueryRowContext(ctx, "SELECT 1 FROM forgotten WHERE room = ? AND hash = ?", n.Room,
-			hashOf(n.Text)).Scan(&one)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
+		gone, err := queryValue[bool](
+			ctx,
+			tx,
+			"SELECT 1 FROM forgotten WHERE room = ? AND hash = ?",
+			n.Room,
+			hashOf(n.Text),
+		)
+		if gone {
+			return errForgotten
 		}
-		return errors.Join(err, errForgotten)
+		return err
 	}
 	for _, text := range []string{n.Text, n.Line()} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", n.Room,
+		if err := run(ctx, tx, "DELETE FROM forgotten WHERE room = ? AND hash = ?", n.Room,
 			hashOf(text)); err != nil {
 			return err
 		}

@@ -48,12 +48,12 @@ const (
 func openGaps(ctx context.Context, tx *sql.Tx, gaps []Gap, closes []string) error {
 	hidden := map[string]int64{}
 	for _, room := range closes {
-		var from int64
-		if err := tx.QueryRowContext(ctx, queryHidden, room).Scan(&from); err != nil {
+		from, err := queryValue[int64](ctx, tx, queryHidden, room)
+		if err != nil {
 			return err
 		}
 		hidden[room] = from
-		if _, err := tx.ExecContext(ctx, "DELETE FROM gap WHERE room = ?", room); err != nil {
+		if err := run(ctx, tx, "DELETE FROM gap WHERE room = ?", room); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func openGaps(ctx context.Context, tx *sql.Tx, gaps []Gap, closes []string) erro
 		if from, ok := hidden[g.Room]; ok {
 			hides = min(from, low)
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO gap ("+gapColumns+
+		if err := run(ctx, tx, "INSERT INTO gap ("+gapColumns+
 			", unsent) VALUES (?, ?, ?, ?, ?, 0, ?, ?, (SELECT ifnull(max(seq), 0) FROM message WHERE room = ? AND status = 0))",
 			low, low+MaxGap-1, hides, g.Room, g.Token, g.Encrypted, millis(g.Since), g.Room); err != nil {
 			return err
@@ -87,30 +87,28 @@ func reserve(ctx context.Context, tx *sql.Tx) (low int64, err error) {
 }
 
 // Get returns the room's oldest gap, or ErrNotFound.
-func (j *Gaps) Get(ctx context.Context, room string) (g Gap, err error) {
+func (j *Gaps) Get(ctx context.Context, room string) (Gap, error) {
+	return one(ctx, j.core, "look up gap", scanGap, queryGap, room)
+}
+
+func scanGap(row scanner) (g Gap, err error) {
 	var since int64
-	err = j.db.QueryRowContext(ctx, queryGap, room).Scan(&g.Low, &g.Next, &g.Hides, &g.Room, &g.Token, &g.Pages,
-		&g.Encrypted, &since)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Gap{}, ErrNotFound
-	}
+	err = row.Scan(&g.Low, &g.Next, &g.Hides, &g.Room, &g.Token, &g.Pages, &g.Encrypted, &since)
 	if since != 0 {
 		g.Since = time.UnixMilli(since).UTC()
 	}
-	return g, j.failed("look up gap", err)
+	return g, err
 }
 
 // Rooms returns the rooms that have gaps.
 func (j *Gaps) Rooms(ctx context.Context) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, scanText, queryGapRooms)
-	return rooms, j.failed("look up rooms with gaps", err)
+	return list(ctx, j.core, "look up rooms with gaps", scanText, queryGapRooms)
 }
 
 // Hidden returns the Seq from which on the room's events wait for a gap, or
 // math.MaxInt64.
-func (j *Gaps) Hidden(ctx context.Context, room string) (from int64, err error) {
-	err = j.db.QueryRowContext(ctx, queryHidden, room).Scan(&from)
-	return from, j.failed("look up gaps", err)
+func (j *Gaps) Hidden(ctx context.Context, room string) (int64, error) {
+	return value[int64](ctx, j.core, "look up gaps", queryHidden, room)
 }
 
 // Exists reports whether events of the room wait for a gap.
@@ -128,11 +126,7 @@ func (j *Gaps) CommitPage(ctx context.Context, g Gap, page []Event, last bool,
 	out ...Message) (fresh []Event, closed bool, err error) {
 	at := time.Now().UnixMilli()
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
-		var next int64
-		err := tx.QueryRowContext(ctx, "SELECT next FROM gap WHERE low = ?", g.Low).Scan(&next)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotFound
-		}
+		next, err := queryOne(ctx, tx, scanNumber, "SELECT next FROM gap WHERE low = ?", g.Low)
 		if err != nil {
 			return err
 		}
@@ -156,7 +150,7 @@ func (j *Gaps) CommitPage(ctx context.Context, g Gap, page []Event, last bool,
 		if last {
 			query, args = "DELETE FROM gap WHERE low = ?", []any{g.Low}
 		}
-		if _, err = tx.ExecContext(ctx, query, args...); err != nil {
+		if err := run(ctx, tx, query, args...); err != nil {
 			return err
 		}
 		return insertMessages(ctx, tx, out)

@@ -75,7 +75,7 @@ FROM (
 
 func execAll(ctx context.Context, tx *sql.Tx, statements ...string) error {
 	for _, statement := range statements {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
+		if err := run(ctx, tx, statement); err != nil {
 			return err
 		}
 	}

@@ -15,8 +15,8 @@ type Imported struct {
 
 // Import stores a conversation, from a file named origin, in place of what came from there before.
 func (j *Memory) Import(ctx context.Context, room, origin string, messages []Imported) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM import WHERE room = ? AND origin = ?", room, origin); err != nil {
+	return j.change(ctx, "store import", func(tx *sql.Tx) error {
+		if err := run(ctx, tx, "DELETE FROM import WHERE room = ? AND origin = ?", room, origin); err != nil {
 			return err
 		}
 		for _, m := range messages {
@@ -29,21 +29,24 @@ func (j *Memory) Import(ctx context.Context, room, origin string, messages []Imp
 		}
 		return nil
 	})
-	return j.failed("store import", err)
 }
 
 // Imports lists the files from which a room has conversations, in the order in which they came.
 func (j *Memory) Imports(ctx context.Context, room string) ([]string, error) {
-	all, err := queryAll(ctx, j.db, scanText, "SELECT origin FROM import WHERE room = ? GROUP BY origin ORDER BY min(seq)",
-		room)
-	return all, j.failed("list imports", err)
+	return list(
+		ctx,
+		j.core,
+		"list imports",
+		scanText,
+		"SELECT origin FROM import WHERE room = ? GROUP BY origin ORDER BY min(seq)",
+		room,
+	)
 }
 
 // ImportedBytes returns how much text a room has from other files than origin.
-func (j *Memory) ImportedBytes(ctx context.Context, room, origin string) (n int, err error) {
-	err = j.db.QueryRowContext(ctx, `SELECT ifnull(sum(length(CAST(text AS BLOB))), 0) FROM import
-		WHERE room = ? AND origin <> ?`, room, origin).Scan(&n)
-	return n, j.failed("measure imports", err)
+func (j *Memory) ImportedBytes(ctx context.Context, room, origin string) (int, error) {
+	return value[int](ctx, j.core, "measure imports", `SELECT ifnull(sum(length(CAST(text AS BLOB))), 0) FROM import
+		WHERE room = ? AND origin <> ?`, room, origin)
 }
 
 // Remembers reports whether a room has a note or an import.
@@ -56,9 +59,8 @@ func (j *Memory) Remembers(ctx context.Context, room string) bool {
 
 // Imported returns the conversation that came from a file.
 func (j *Memory) Imported(ctx context.Context, room, origin string) ([]Imported, error) {
-	all, err := queryAll(ctx, j.db, func(row scanner) (m Imported, err error) {
+	return list(ctx, j.core, "read import", func(row scanner) (m Imported, err error) {
 		err = row.Scan(&m.Line, nanos{&m.Time}, &m.Speaker, &m.Text)
 		return m, err
 	}, "SELECT line, time, speaker, text FROM import WHERE room = ? AND origin = ? ORDER BY seq", room, origin)
-	return all, j.failed("read import", err)
 }

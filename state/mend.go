@@ -38,9 +38,12 @@ func (j *Snapshots) mend(ctx context.Context) error {
 				return err
 			}
 			for _, row := range bad {
-				j.log.Error().Str("column", w.table+"."+w.column).Int64("row", row).Msg("cannot read JSON of a snapshot: emptied")
+				j.log.Error().
+					Str("column", w.table+"."+w.column).
+					Int64("row", row).
+					Msg("cannot read JSON of a snapshot: emptied")
 				update := fmt.Sprintf("UPDATE %s SET %s = ? WHERE rowid = ?", w.table, w.column)
-				if _, err := tx.ExecContext(ctx, update, w.empty, row); err != nil {
+				if err := run(ctx, tx, update, w.empty, row); err != nil {
 					return err
 				}
 			}

@@ -3,13 +3,11 @@ package state
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"matrix-tui/state/damage"
 	"matrix-tui/state/disk"
 	"matrix-tui/state/event"
 )
@@ -125,9 +123,8 @@ const (
 // Answered reports whether the journal has a message that finished the event or task
 // with this key: a result, its substitute, or a reply.
 func (j *Messages) Answered(ctx context.Context, key string) (bool, error) {
-	var n int
-	err := j.db.QueryRowContext(ctx, queryAnswered, key, key, key).Scan(&n)
-	return n > 0, j.failed("look up answer", err)
+	n, err := value[int](ctx, j.core, "look up answer", queryAnswered, key, key, key)
+	return n > 0, err
 }
 
 // Queue stores messages to be sent, in one transaction. One with a known transaction ID stays unchanged.
@@ -135,8 +132,7 @@ func (j *Messages) Queue(ctx context.Context, out ...Message) error {
 	if len(out) == 0 {
 		return nil
 	}
-	err := j.inTx(ctx, func(tx *sql.Tx) error { return insertMessages(ctx, tx, out) })
-	return j.failed("queue messages", err)
+	return j.change(ctx, "queue messages", func(tx *sql.Tx) error { return insertMessages(ctx, tx, out) })
 }
 
 func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
@@ -164,47 +160,41 @@ func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
 
 // Unsent returns the messages of a room that are to be sent, in order, at most MaxBatch of them.
 func (j *Messages) Unsent(ctx context.Context, room string) ([]Message, error) {
-	rows, err := queryAll(ctx, j.db, scanMessage, queryUnsent, room, MaxBatch)
-	return rows, j.failed("look up unsent messages", err)
+	return list(ctx, j.core, "look up unsent messages", scanMessage, queryUnsent, room, MaxBatch)
 }
 
 // Next returns the room's first message to be sent, or ErrNotFound. It returns
 // none while the echo of that message may be in a [Gap].
 func (j *Messages) Next(ctx context.Context, room string) (Message, error) {
-	m, err := scanMessage(j.db.QueryRowContext(ctx, queryUnsent, room, 1))
+	m, err := one(ctx, j.core, "look up unsent message", scanMessage, queryUnsent, room, 1)
 	if err != nil {
-		return m, j.failed("look up unsent message", err)
+		return m, err
 	}
-	var unclear int64
-	err = j.db.QueryRowContext(ctx, queryUnclear, room).Scan(&unclear)
+	unclear, err := value[int64](ctx, j.core, "look up gaps", queryUnclear, room)
 	if err == nil && m.Seq <= unclear {
 		return Message{}, ErrNotFound
 	}
-	return m, j.failed("look up gaps", err)
+	return m, err
 }
 
 // UnsentRooms returns the rooms that have messages to be sent.
 func (j *Messages) UnsentRooms(ctx context.Context) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, scanText, queryUnsentRooms)
-	return rooms, j.failed("look up rooms with unsent messages", err)
+	return list(ctx, j.core, "look up rooms with unsent messages", scanText, queryUnsentRooms)
 }
 
 // LastSeq returns the highest Seq of all messages, 0 if there are none. It grows with each new message.
-func (j *Messages) LastSeq(ctx context.Context) (seq int64, err error) {
-	err = j.db.QueryRowContext(ctx, "SELECT ifnull(max(seq), 0) FROM message").Scan(&seq)
-	return seq, j.failed("look up last message", err)
+func (j *Messages) LastSeq(ctx context.Context) (int64, error) {
+	return value[int64](ctx, j.core, "look up last message", "SELECT ifnull(max(seq), 0) FROM message")
 }
 
 // Get returns one message, or ErrNotFound.
 func (j *Messages) Get(ctx context.Context, txn string) (Message, error) {
-	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessage, txn))
-	return m, j.failed("look up message", err)
+	return one(ctx, j.core, "look up message", scanMessage, queryMessage, txn)
 }
 
 // Of returns the message that became an event of the room, or ErrNotFound: the event is not ours then.
 func (j *Messages) Of(ctx context.Context, room, event string) (Message, error) {
-	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessageOf, room, event))
-	return m, j.failed("look up message of event", err)
+	return one(ctx, j.core, "look up message of event", scanMessage, queryMessageOf, room, event)
 }
 
 // MarkSent records which event a message became. It returns ErrNotFound for an unknown transaction ID, and ErrTwice if
@@ -236,35 +226,15 @@ func (j *Messages) Unsay(ctx context.Context, txn string) error {
 		txn)
 }
 
-// mark changes one row, or returns ErrNotFound.
-func (c *core) mark(ctx context.Context, what, statement string, args ...any) error {
-	res, err := c.db.ExecContext(ctx, statement, args...)
-	if err != nil {
-		return c.failed(what, err)
-	}
-	n, err := res.RowsAffected()
-	if err == nil && n == 0 {
-		err = ErrNotFound
-	}
-	return c.failed(what, err)
-}
-
-func scanMessage(row scanner) (Message, error) {
-	var m Message
+func scanMessage(row scanner) (m Message, err error) {
 	var mentions, file string
-	err := row.Scan(&m.Txn, &m.Room, &m.Kind, &m.Task, &m.Number, &m.Relation, &m.Target, &m.About, &m.Thread,
+	err = row.Scan(&m.Txn, &m.Room, &m.Kind, &m.Task, &m.Number, &m.Relation, &m.Target, &m.About, &m.Thread,
 		&m.Notice, &m.Body, &m.Details, &m.Small, &mentions, &file, &m.Event, &m.Seq, &m.Status, &m.Error)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Message{}, ErrNotFound
-	}
 	if err == nil && file != "" {
-		if err = json.Unmarshal([]byte(file), &m.File); err != nil {
-			err = fmt.Errorf("read file of message %s: %w", m.Txn, errors.Join(damage.Err, err))
+		if err = readJSON(file, &m.File); err != nil {
+			err = fmt.Errorf("read file of message %s: %w", m.Txn, err)
 		}
 	}
-	if err != nil {
-		return Message{}, err
-	}
 	m.Mentions = strings.Fields(mentions)
-	return m, nil
+	return m, err
 }

@@ -25,7 +25,7 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, 
 	if to == "" {
 		return errors.New("move room: no successor")
 	}
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
+	return j.change(ctx, "move room", func(tx *sql.Tx) error {
 		if err := replyIn(ctx, tx, from, nil, closes); err != nil {
 			return err
 		}
@@ -47,16 +47,14 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, 
 		if err := moveNotes(ctx, tx, from, to); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE message SET room = ? WHERE room = ? AND status = 0", to, from)
-		return err
+		return run(ctx, tx, "UPDATE message SET room = ? WHERE room = ? AND status = 0", to, from)
 	})
-	return j.failed("move room", err)
 }
 
 // moveEvents moves the pending events, except for what is about the old room itself; home keeps the room that they were
 // sent to.
 func moveEvents(ctx context.Context, tx *sql.Tx, from, to string) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO event
+	err := run(ctx, tx, `INSERT INTO event
 		(room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at)
 		SELECT ?, event, CASE home WHEN '' THEN room ELSE home END,
 		sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at FROM event
@@ -65,8 +63,7 @@ func moveEvents(ctx context.Context, tx *sql.Tx, from, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE event SET status = ? WHERE room = ? AND "+pending, Archived, from)
-	return err
+	return run(ctx, tx, "UPDATE event SET status = ? WHERE room = ? AND "+pending, Archived, from)
 }
 
 // moveActive notes when the room was last active for its successor, which continues its session: the tasks that are
@@ -76,9 +73,8 @@ func moveActive(ctx context.Context, tx *sql.Tx, from, to string) error {
 	if err != nil || at == 0 {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('active ' || ?1, ?2)
+	return run(ctx, tx, `INSERT INTO meta (key, value) VALUES ('active ' || ?1, ?2)
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE CAST(value AS INTEGER) < ?2`, to, at)
-	return err
 }
 
 // moveTasks moves the tasks. Each gets a new key, so that new messages have new
@@ -89,11 +85,11 @@ func moveTasks(ctx context.Context, tx *sql.Tx, from, to string, key func(event 
 		return err
 	}
 	for _, t := range tasks {
-		if _, err := tx.ExecContext(ctx, "UPDATE message SET task = ? WHERE task = ? AND status = 0", key(t.Event),
+		if err := run(ctx, tx, "UPDATE message SET task = ? WHERE task = ? AND status = 0", key(t.Event),
 			t.Key); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE task SET room = ?, key = ? WHERE key = ?", to, key(t.Event),
+		if err := run(ctx, tx, "UPDATE task SET room = ?, key = ? WHERE key = ?", to, key(t.Event),
 			t.Key); err != nil {
 			return err
 		}

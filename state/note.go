@@ -85,18 +85,15 @@ func (j *Memory) AddNotes(ctx context.Context, notes ...Note) (added []Note, err
 			} else if err != nil {
 				return err
 			}
-			res, err := tx.ExecContext(ctx, "INSERT INTO note ("+noteColumns+
-				") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-				n.columns()...)
+			rows, err := affect(ctx, tx, "INSERT INTO note ("+noteColumns+
+				") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", n.columns()...)
 			if err != nil {
 				return err
 			}
-			if rows, err := res.RowsAffected(); err != nil {
-				return err
-			} else if rows > 0 {
+			if rows > 0 {
 				added = append(added, n)
 			}
-			_, err = tx.ExecContext(ctx, `DELETE FROM note WHERE seq IN (SELECT seq FROM note WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)`,
+			err = run(ctx, tx, `DELETE FROM note WHERE seq IN (SELECT seq FROM note WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)`,
 				n.Room, n.Kind, maxNotes)
 			if err != nil {
 				return err
@@ -119,33 +116,30 @@ func (j *Memory) Notes(ctx context.Context, room string, kinds ...NoteKind) ([]N
 
 // NotesOfTask returns the notes that a task's result shows, oldest first.
 func (j *Memory) NotesOfTask(ctx context.Context, task string) ([]Note, error) {
-	all, err := queryAll(ctx, j.db, scanNote, "SELECT "+noteColumns+
+	return list(ctx, j.core, "read notes of a task", scanNote, "SELECT "+noteColumns+
 		" FROM note WHERE task = ? AND task <> '' ORDER BY seq", task)
-	return all, j.failed("read notes of a task", err)
 }
 
 // SetWritten records which notes of a room their files have now.
 func (j *Memory) SetWritten(ctx context.Context, room string, ids ...string) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
+	return j.change(ctx, "mark notes", func(tx *sql.Tx) error {
 		for _, id := range ids {
-			if _, err := tx.ExecContext(ctx, "UPDATE note SET written = 1 WHERE room = ? AND id = ?", room, id); err != nil {
+			if err := run(ctx, tx, "UPDATE note SET written = 1 WHERE room = ? AND id = ?", room, id); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return j.failed("mark notes", err)
 }
 
 // RemoveNotes removes notes of a room and keeps hashes of them and of their lines, so that no file brings them back.
 func (j *Memory) RemoveNotes(ctx context.Context, gone ...Note) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error { return removeNotes(ctx, tx, gone) })
-	return j.failed("remove notes", err)
+	return j.change(ctx, "remove notes", func(tx *sql.Tx) error { return removeNotes(ctx, tx, gone) })
 }
 
 func removeNotes(ctx context.Context, tx *sql.Tx, gone []Note) error {
 	for _, n := range gone {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM note WHERE room = ? AND id = ?", n.Room, n.ID); err != nil {
+		if err := run(ctx, tx, "DELETE FROM note WHERE room = ? AND id = ?", n.Room, n.ID); err != nil {
 			return err
 		}
 		if err := forget(ctx, tx, n.Room, n.Text, n.Line()); err != nil {
@@ -177,23 +171,21 @@ func moveNotes(ctx context.Context, tx *sql.Tx, from, to string) error {
 		}
 	}
 	for _, table := range []string{"import", "forgotten"} {
-		if _, err := tx.ExecContext(ctx, "UPDATE OR REPLACE "+table+" SET room = ? WHERE room = ?", to, from); err != nil {
+		if err := run(ctx, tx, "UPDATE OR REPLACE "+table+" SET room = ? WHERE room = ?", to, from); err != nil {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE OR REPLACE meta SET key = 'untidy ' || ? WHERE key = 'untidy ' || ?", to, from)
-	return err
+	return run(ctx, tx, "UPDATE OR REPLACE meta SET key = 'untidy ' || ? WHERE key = 'untidy ' || ?", to, from)
 }
 
 // Clear removes all that a room remembers.
 func (j *Memory) Clear(ctx context.Context, room string) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
+	return j.change(ctx, "remove memory", func(tx *sql.Tx) error {
 		for _, table := range []string{"note", "import", "forgotten"} {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE room = ?", room); err != nil {
+			if err := run(ctx, tx, "DELETE FROM "+table+" WHERE room = ?", room); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return j.failed("remove memory", err)
 }

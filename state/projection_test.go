@@ -31,7 +31,7 @@ func TestProjection(t *testing.T) {
 		}
 		if s.Conversations.Session("!r") != "s" || s.Conversations.SessionMark("!q") != "none reset" || s.VolumesOf("!r") != "!old" || s.SuccessorOf("!old") != "!r" ||
 			len(s.Packages.Of("!r")) != 1 {
-			t.Errorf("%+v", s.now)
+			t.Errorf("%+v", s.rooms)
 		}
 		must(t, s.Close())
 		must(t, j.Close())

@@ -47,11 +47,7 @@ func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err err
 	}
 	for _, statement := range purges {
 		for {
-			res, err := j.db.ExecContext(ctx, statement, before.UnixMilli(), purgeStep, KeptTasks)
-			if err != nil {
-				return n, j.failed("purge journal", err)
-			}
-			gone, err := res.RowsAffected()
+			gone, err := affect(ctx, j.db, statement, before.UnixMilli(), purgeStep, KeptTasks)
 			if err != nil {
 				return n, j.failed("purge journal", err)
 			}
@@ -66,20 +62,14 @@ func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err err
 
 // shrink returns free pages to the disk, a few at a time: others write in between.
 func (j *Journal) shrink(ctx context.Context) error {
-	free := func() (n int, err error) {
-		err = j.db.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&n)
-		return n, err
-	}
 	for before := -1; ; {
-		n, err := free()
-		if err == nil && n > 0 && n != before {
-			before = n
-			_, err = j.db.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", purgeStep))
-		} else if err == nil {
-			return nil
+		n, err := value[int](ctx, j.core, "shrink journal", "PRAGMA freelist_count")
+		if err != nil || n == 0 || n == before {
+			return err
 		}
-		if err != nil {
-			return j.failed("shrink journal", err)
+		before = n
+		if err := j.exec(ctx, "shrink journal", fmt.Sprintf("PRAGMA incremental_vacuum(%d)", purgeStep)); err != nil {
+			return err
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (j *Removal) Redact(ctx context.Context, home, id, room string) (tasks []Ta
 		if err != nil {
 			return err
 		}
-		own, err := scanTask(tx.QueryRowContext(ctx, queryTaskOf, room, id))
+		own, err := queryOne(ctx, tx, scanTask, queryTaskOf, room, id)
 		if err == nil {
 			found = append(found, own)
 		} else if !errors.Is(err, ErrNotFound) {
@@ -61,16 +61,14 @@ func (j *Removal) Redact(ctx context.Context, home, id, room string) (tasks []Ta
 
 // Room removes the tasks of a room that have ended.
 func (j *Removal) Room(ctx context.Context, room string) error {
-	_, err := j.db.ExecContext(ctx, "DELETE FROM task WHERE room = ? AND state = 'done'", room)
-	return j.failed("remove tasks", err)
+	return j.exec(ctx, "remove tasks", "DELETE FROM task WHERE room = ? AND state = 'done'", room)
 }
 
 // Quoted reports whether a run of the room's session may have received an event as a quotation, or as the context of
 // one.
 func (j *Removal) Quoted(ctx context.Context, home, event, room, session string) (bool, error) {
-	var n int
-	err := j.db.QueryRowContext(ctx, queryQuoted, room, session, event, quoteBefore).Scan(&n)
-	return n > 0, j.failed("look up quotations", err)
+	n, err := value[int](ctx, j.core, "look up quotations", queryQuoted, room, session, event, quoteBefore)
+	return n > 0, err
 }
 
 // redact removes what an event says from a task. A newest answer that no run has received stays, because it may be

@@ -37,25 +37,22 @@ const restoredKey = "restored" // in the table meta
 
 // Restored returns what took the place of a damaged or lost journal, or nil if nothing did or that is reported.
 func (j *Snapshots) Restored(ctx context.Context) (*Restored, error) {
-	var text string
-	err := j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = ?", restoredKey).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+	text, err := value[string](ctx, j.core, "read what was restored", "SELECT value FROM meta WHERE key = ?", restoredKey)
+	if err != nil || text == "" {
+		return nil, err
 	}
 	r := &Restored{}
-	if err == nil {
-		err = json.Unmarshal([]byte(text), r)
-	}
-	if err != nil {
-		return nil, j.failed("read what was restored", err)
-	}
-	return r, nil
+	return r, j.failed("read what was restored", json.Unmarshal([]byte(text), r))
 }
 
 func (j *Snapshots) noteRestored(ctx context.Context, r Restored) error {
-	_, err := j.db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')",
-		restoredKey, string(disk.JSON(r)))
-	return j.failed("note what was restored", err)
+	return j.exec(
+		ctx,
+		"note what was restored",
+		"INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?), ('restoring', '')",
+		restoredKey,
+		string(disk.JSON(r)),
+	)
 }
 
 // endRestoring is for each sync: from the first one on that leaves no gaps, tasks are as they are.
@@ -63,34 +60,37 @@ const endRestoring = "DELETE FROM meta WHERE key = 'restoring' AND NOT EXISTS (S
 
 // Restoring reports whether the room's tasks are of a snapshot and may have ended since: what is missing shows that.
 func (j *Snapshots) Restoring(ctx context.Context, room string) (bool, error) {
-	n := 0
-	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta JOIN gap ON room = ? WHERE key = 'restoring'",
-		room).Scan(&n)
-	return n > 0, j.failed("look up what was restored", err)
+	return value[bool](ctx, j.core, "look up what was restored",
+		"SELECT 1 FROM meta JOIN gap ON room = ? WHERE key = 'restoring' LIMIT 1", room)
 }
 
 // ForgetRestored records that the owners know what was restored.
 func (j *Snapshots) ForgetRestored(ctx context.Context) error {
-	_, err := j.db.ExecContext(ctx, "DELETE FROM meta WHERE key = ?", restoredKey)
-	return j.failed("forget what was restored", err)
+	return j.exec(ctx, "forget what was restored", "DELETE FROM meta WHERE key = ?", restoredKey)
 }
 
 // Decided stores that events were decided, for those that a restored journal does not
 // have: they may arrive again. They come before all others, and are kept as long as what
 // arrives now.
 func (j *Snapshots) Decided(ctx context.Context, room string, events ...string) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
+	return j.change(ctx, "store decided events", func(tx *sql.Tx) error {
 		for _, id := range events {
-			_, err := tx.ExecContext(ctx, `INSERT INTO event (seq, room, event, sender, type, time, raw, status, at, encryption)
+			_, err := tx.ExecContext(
+				ctx,
+				`INSERT INTO event (seq, room, event, sender, type, time, raw, status, at, encryption)
 				SELECT min(0, ifnull(min(seq), 0)) - 1, ?1, ?2, '', ?3, 0, '', 4, max(?4, ifnull(max(at), 0)), '' FROM event WHERE true
-				ON CONFLICT DO NOTHING`, room, id, event.TypeLost, time.Now().UnixMilli())
+				ON CONFLICT DO NOTHING`,
+				room,
+				id,
+				event.TypeLost,
+				time.Now().UnixMilli(),
+			)
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return j.failed("store decided events", err)
 }
 
 // noteDamage leaves the marker and reports to OnDamage if an error says that the journal

@@ -26,13 +26,12 @@ func (j *Journal) prepare(ctx context.Context) error {
 			err = importTables(ctx, tx)
 		} else {
 			j.fresh = true
-			_, err = tx.ExecContext(ctx, schema)
+			err = run(ctx, tx, schema)
 		}
 		if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
-		return err
+		return run(ctx, tx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
 	})
 }
 
@@ -46,13 +45,9 @@ func (j *Journal) version(ctx context.Context) (version int, err error) {
 	case version < 0 || version > schemaVersion:
 		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
 			"%s was written by a newer matrix-tui: run that release, or move the file away to start with an empty one.", j.path)
-	case version == 10, version == 11:
+	case version > 0 && version < oldestSchema, version == 10, version == 11:
 		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrOlder),
-			"%s was written by a build between two releases: move the file away to start with an empty one.", j.path)
-	case version > 0 && version < oldestSchema:
-		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrOlder),
-			"%s was written by a matrix-tui that is too old for this release: start the previous release once, "+
-				"or move the file away to start with an empty one.", j.path)
+			"%s was written by a build that this release cannot import: move the file away to start with an empty one.", j.path)
 	}
 	return version, nil
 }

@@ -22,7 +22,7 @@ type Removal struct {
 func (j *Removal) Clear(ctx context.Context) error {
 	err := markStale(ctx, j.db)
 	if err == nil {
-		_, err = j.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+		err = run(ctx, j.db, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	select {
 	case j.stale <- struct{}{}:
@@ -73,7 +73,7 @@ func (j *Removal) Scrub(ctx context.Context, room, home string, change *scrub.Sc
 
 // RedactNotes removes the notes that come from a message.
 func (j *Memory) RedactNotes(ctx context.Context, room, event string) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
+	return j.change(ctx, "remove notes", func(tx *sql.Tx) error {
 		gone, err := queryAll(ctx, tx, scanNote, "SELECT "+noteColumns+
 			" FROM note WHERE room = ? AND event = ? AND event <> ''", room, event)
 		if err != nil {
@@ -81,25 +81,20 @@ func (j *Memory) RedactNotes(ctx context.Context, room, event string) error {
 		}
 		return errors.Join(removeNotes(ctx, tx, gone), markUntidy(ctx, tx, room))
 	})
-	return j.failed("remove notes", err)
 }
 
-func markUntidy(ctx context.Context, tx *sql.Tx, room string) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('untidy ' || ?, '') ON CONFLICT DO NOTHING", room)
-	return err
+func markUntidy(ctx context.Context, db queryer, room string) error {
+	return run(ctx, db, "INSERT INTO meta (key, value) VALUES ('untidy ' || ?, '') ON CONFLICT DO NOTHING", room)
 }
 
 // Untidy reports whether a container of the room may still have what was scrubbed, until Tidied.
 func (j *Memory) Untidy(ctx context.Context, room string) (bool, error) {
-	n := 0
-	err := j.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = 'untidy ' || ?", room).Scan(&n)
-	return n > 0, j.failed("look up what is to be removed", err)
+	return value[bool](ctx, j.core, "look up what is to be removed", "SELECT 1 FROM meta WHERE key = 'untidy ' || ?", room)
 }
 
 // Tidied records that the room's container has nothing of what was scrubbed.
 func (j *Memory) Tidied(ctx context.Context, room string) error {
-	_, err := j.db.ExecContext(ctx, "DELETE FROM meta WHERE key = 'untidy ' || ?", room)
-	return j.failed("note what was removed", err)
+	return j.exec(ctx, "note what was removed", "DELETE FROM meta WHERE key = 'untidy ' || ?", room)
 }
 
 // keyed is a row with JSON.
@@ -125,7 +120,7 @@ func scrubEvents(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scr
 			continue
 		}
 		out.add(change, was...)
-		if _, err := tx.ExecContext(ctx, "UPDATE event SET body = ?, raw = '' WHERE seq = ?", now, row.seq); err != nil {
+		if err := run(ctx, tx, "UPDATE event SET body = ?, raw = '' WHERE seq = ?", now, row.seq); err != nil {
 			return err
 		}
 	}
@@ -167,7 +162,7 @@ func scrubMessages(ctx context.Context, tx *sql.Tx, room string, change *scrub.S
 			continue
 		}
 		out.Found = true
-		if _, err := tx.ExecContext(ctx, "UPDATE message SET body = ?, details = ?, small = ? WHERE seq = ?", m.Body,
+		if err := run(ctx, tx, "UPDATE message SET body = ?, details = ?, small = ? WHERE seq = ?", m.Body,
 			m.Details, m.Small, m.Seq); err != nil {
 			return err
 		}
@@ -232,7 +227,7 @@ func scrubNotes(ctx context.Context, tx *sql.Tx, room string, change *scrub.Scru
 			continue
 		}
 		out.add(change, row.json)
-		if _, err := tx.ExecContext(ctx, "DELETE FROM import WHERE seq = ?", row.seq); err != nil {
+		if err := run(ctx, tx, "DELETE FROM import WHERE seq = ?", row.seq); err != nil {
 			return err
 		}
 	}

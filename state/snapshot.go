@@ -14,6 +14,7 @@ import (
 
 	"matrix-tui/state/damage"
 	"matrix-tui/state/disk"
+	"matrix-tui/state/sqlitefile"
 )
 
 const (
@@ -21,8 +22,6 @@ const (
 	SnapshotEvery = time.Hour
 	// staleEvery is the least time between two snapshots while they have something that was removed.
 	staleEvery = time.Minute
-	// snapshotShare bounds what snapshots cost: the time between two is at least this many times what the last one took.
-	snapshotShare = 100
 	// closingSize is up to which size a journal gets a snapshot when it is closed.
 	closingSize = 64 << 20
 )
@@ -32,7 +31,6 @@ type Snapshots struct {
 	*core
 	corrupt string        // where a damaged journal was moved
 	stale   chan struct{} // holds one token while snapshots are to be replaced
-	rest    time.Duration // least time between snapshots, after what the last one took
 	copied  int64         // changes that the newest snapshot has, of this process
 }
 
@@ -45,17 +43,18 @@ func (j *Snapshots) files() []string {
 // Its value counts how often.
 const staleKey = "snapshots stale"
 
-func markStale(ctx context.Context, db execer) error {
-	_, err := db.ExecContext(ctx,
-		"INSERT INTO meta (key, value) VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1", staleKey)
-	return err
+func markStale(ctx context.Context, db queryer) error {
+	return run(
+		ctx,
+		db,
+		"INSERT INTO meta (key, value) VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1",
+		staleKey,
+	)
 }
 
 // staleMark returns the mark, or 0 if the snapshots have nothing that was removed.
-func (j *Snapshots) staleMark(ctx context.Context) (mark int, err error) {
-	err = j.db.QueryRowContext(ctx, "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = ?",
-		staleKey).Scan(&mark)
-	return mark, err
+func (j *Snapshots) staleMark(ctx context.Context) (int, error) {
+	return queryValue[int](ctx, j.db, "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?", staleKey)
 }
 
 // Stale receives when snapshots have something that was removed: Take is due.
@@ -71,16 +70,12 @@ func (j *Snapshots) Take(ctx context.Context) (next time.Duration, err error) {
 	} else if mark > 0 {
 		every = staleEvery
 	}
-	every = max(every, j.rest)
 	if info, err := os.Stat(j.files()[0]); err == nil {
 		if age := time.Since(info.ModTime()); age >= 0 && age < every {
 			return every - age, nil
 		}
 	}
-	begun := time.Now()
-	err = j.take(ctx)
-	j.rest = snapshotShare * time.Since(begun)
-	return max(SnapshotEvery, j.rest), j.failed("take a snapshot", err)
+	return SnapshotEvery, j.failed("take a snapshot", j.take(ctx))
 }
 
 func (j *Snapshots) take(ctx context.Context) error {
@@ -126,9 +121,13 @@ func (j *Snapshots) take(ctx context.Context) error {
 		return err
 	}
 	j.routine.Add(1)
-	_, err = j.db.ExecContext(ctx, "DELETE FROM meta WHERE key = ? AND value = ?",
-		staleKey, strconv.Itoa(stale)) // unless more was removed
-	return err
+	return run(
+		ctx,
+		j.db,
+		"DELETE FROM meta WHERE key = ? AND value = ?",
+		staleKey,
+		strconv.Itoa(stale),
+	) // unless more was removed
 }
 
 // close takes a snapshot before the journal is closed, unless it is large: most restarts are clean, and the next
@@ -175,8 +174,7 @@ func vacuumInto(ctx context.Context, path, into string) error {
 		return err
 	}
 	defer db.Close()
-	_, err = db.ExecContext(ctx, "VACUUM INTO ?", into)
-	return err
+	return run(ctx, db, "VACUUM INTO ?", into)
 }
 
 // CheckDatabase lets SQLite check a database for damage.
@@ -186,27 +184,12 @@ func CheckDatabase(ctx context.Context, path string) error {
 		return fmt.Errorf("check database %s: %w", path, err)
 	}
 	defer db.Close()
-	var said string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&said); err != nil {
+	if err := damage.Check(ctx, db); err != nil {
 		return disk.Explain(fmt.Errorf("check database %s: %w", path, err), path)
-	}
-	if said != "ok" {
-		return fmt.Errorf("check database %s: %w: %s", path, damage.Err, said)
 	}
 	return nil
 }
 
 func openReadOnly(path string) (*sql.DB, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: url.Values{"mode": {"ro"},
-		"_pragma": {"busy_timeout(10000)"}}.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	return db, nil
+	return sqlitefile.Open(path, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)"}})
 }

@@ -46,19 +46,13 @@ func (j *Budget) Add(ctx context.Context, room string, s Spending) error {
 	return j.failed("store spending", spend(ctx, j.db, room, s))
 }
 
-// execer is a database or a transaction.
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
-func spend(ctx context.Context, db execer, room string, s Spending) error {
+func spend(ctx context.Context, db queryer, room string, s Spending) error {
 	if s == (Spending{Day: s.Day}) {
 		return nil
 	}
-	_, err := db.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"+
+	return run(ctx, db, "INSERT INTO spending (room, "+spendingColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"+
 		addSpending,
 		room, s.Day.Unix()/daySeconds, s.Requests, s.Input, s.Cached, s.Output, s.Extra, s.Runs, s.Sessions, s.Compactions)
-	return err
 }
 
 // stepCost returns what a task's step from one row to the next counts for. It depends on the rows alone, and is stored
@@ -86,50 +80,49 @@ func scanSpending(row scanner) (s Spending, err error) {
 
 // On returns what a room has used on the day of a time.
 func (j *Budget) On(ctx context.Context, room string, at time.Time) (Spending, error) {
-	s, err := scanSpending(j.db.QueryRowContext(ctx, querySpending, room, at.Unix()/daySeconds, 1))
+	s, err := one(ctx, j.core, "read spending", scanSpending, querySpending, room, at.Unix()/daySeconds, 1)
 	today := time.Unix(at.Unix()/daySeconds*daySeconds, 0).UTC()
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !s.Day.Equal(today) {
+	if errors.Is(err, ErrNotFound) || err == nil && !s.Day.Equal(today) {
 		return Spending{Day: today}, nil
 	}
-	return s, j.failed("read spending", err)
+	return s, err
 }
 
 // ByAll returns the tokens that all rooms together have used on the day of a time.
-func (j *Budget) ByAll(ctx context.Context, at time.Time) (tokens int64, err error) {
-	err = j.db.QueryRowContext(ctx, "SELECT coalesce(sum(input + output), 0) FROM spending WHERE day = ?",
-		at.Unix()/daySeconds).Scan(&tokens)
-	return tokens, j.failed("read spending", err)
+func (j *Budget) ByAll(ctx context.Context, at time.Time) (int64, error) {
+	return value[int64](
+		ctx,
+		j.core,
+		"read spending",
+		"SELECT coalesce(sum(input + output), 0) FROM spending WHERE day = ?",
+		at.Unix()/daySeconds,
+	)
 }
 
 // Days returns what a room has used on the newest days with any use, at most n, newest first.
 func (j *Budget) Days(ctx context.Context, room string, n int) ([]Spending, error) {
-	days, err := queryAll(ctx, j.db, scanSpending, querySpending, room, int64(1)<<40, n)
-	return days, j.failed("read spending", err)
+	return list(ctx, j.core, "read spending", scanSpending, querySpending, room, int64(1)<<40, n)
 }
 
 // Total returns what a room has used so far, also on days that were purged. Day is the newest one.
 func (j *Budget) Total(ctx context.Context, room string) (Spending, error) {
-	s, err := scanSpending(j.db.QueryRowContext(ctx, queryTotal, room))
-	if errors.Is(err, sql.ErrNoRows) {
+	s, err := one(ctx, j.core, "read spending", scanSpending, queryTotal, room)
+	if errors.Is(err, ErrNotFound) {
 		return Spending{}, nil
 	}
-	return s, j.failed("read spending", err)
+	return s, err
 }
 
 // fold adds what rooms used on the days before a time to one row for each room, and returns the number of days.
 func (j *Budget) fold(ctx context.Context, until time.Time) (n int64, err error) {
 	day := until.Unix() / daySeconds
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") SELECT room, ?, "+spendingSums+
+		err := run(ctx, tx, "INSERT INTO spending (room, "+spendingColumns+") SELECT room, ?, "+spendingSums+
 			" FROM spending WHERE day > ? AND day < ? GROUP BY room"+addSpending, longAgo, longAgo, day)
 		if err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, "DELETE FROM spending WHERE day > ? AND day < ?", longAgo, day)
-		if err != nil {
-			return err
-		}
-		n, err = res.RowsAffected()
+		n, err = affect(ctx, tx, "DELETE FROM spending WHERE day > ? AND day < ?", longAgo, day)
 		return err
 	})
 	return n, err
@@ -137,11 +130,10 @@ func (j *Budget) fold(ctx context.Context, until time.Time) (n int64, err error)
 
 // moveSpending adds what a room has used to what its successor has.
 func moveSpending(ctx context.Context, tx *sql.Tx, from, to string) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") SELECT ?, "+spendingColumns+
+	err := run(ctx, tx, "INSERT INTO spending (room, "+spendingColumns+") SELECT ?, "+spendingColumns+
 		" FROM spending WHERE room = ?"+addSpending, to, from)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "DELETE FROM spending WHERE room = ?", from)
-	return err
+	return run(ctx, tx, "DELETE FROM spending WHERE room = ?", from)
 }

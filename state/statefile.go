@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -9,208 +10,136 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"time"
+
+	"matrix-tui/state/disk"
 )
 
-// contents is what is known of all rooms. Its maps are replaced, never shared with a caller; the values in them are
-// never changed in place.
-type contents struct {
-	containers map[string]string
-	history    map[string]turns
-	sessions   map[string]string
-	resets     map[string]string // room: stands for the last end of its session
-	volumes    map[string]string // room: the room whose volumes it uses
-	successors map[string]string // room: the room that replaced it
-	packages   map[string][]string
-	unknown    []member        // of state.json, in the order of the file
-	changed    map[string]bool // rooms whose rows are to be written
+// fileHistory bounds the turns of a room in state.json, in bytes: the newest ones, at least one.
+const fileHistory = 64 << 10
+
+// stateFile is what state.json says.
+type stateFile struct {
+	rooms   map[string]room
+	unknown map[string]json.RawMessage // what this release does not know, byte for byte
+	written time.Time                  // zero if there is no file
 }
 
-// member is a top-level key that this release does not know, with its value
-// byte for byte.
-type member struct {
-	key   string
-	value json.RawMessage
+// newer reports whether there is a file that is newer than a snapshot.
+func (f stateFile) newer(snapshot time.Time) bool {
+	return !snapshot.IsZero() && f.written.After(snapshot)
 }
 
-func newContents() *contents {
-	return &contents{
-		containers: map[string]string{},
-		history:    map[string]turns{},
-		sessions:   map[string]string{},
-		resets:     map[string]string{},
-		volumes:    map[string]string{},
-		successors: map[string]string{},
-		packages:   map[string][]string{},
-		changed:    map[string]bool{},
-	}
-}
+// errBroken means that state.json does not parse.
+var errBroken = errors.New("not a state.json")
 
-// read reads the file at path. It distinguishes a damaged file from one that could not be read to its end.
-func read(path string) (c *contents, broken, err error) {
-	file, err := os.Open(path)
+// readFile reads a state.json. The error is errBroken for one that is damaged, but not for one that cannot be read.
+func readFile(path string) (f stateFile, err error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, err
+		return f, err
 	}
-	defer file.Close()
-	source := &failing{from: file}
-	c, broken = parse(source)
-	return c, broken, source.err
+	info, err := os.Stat(path)
+	if err != nil {
+		return f, err
+	}
+	if f, err = parse(data); err != nil {
+		return f, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	f.written = info.ModTime()
+	return f, nil
 }
 
-// failing remembers the read error.
-type failing struct {
-	from io.Reader
-	err  error
+// roomTexts are the keys of state.json that have a text for each room. Only files of earlier builds have the last
+// three.
+var roomTexts = map[string]func(*room) *string{
+	"containers": func(r *room) *string { return &r.container },
+	"volumes":    func(r *room) *string { return &r.volumes },
+	"sessions":   func(r *room) *string { return &r.session },
+	"resets":     func(r *room) *string { return &r.reset },
+	"successors": func(r *room) *string { return &r.successor },
 }
 
-func (f *failing) Read(p []byte) (int, error) {
-	n, err := f.from.Read(p)
-	if err != nil && err != io.EOF {
-		f.err = err
+// parse reads state.json. Two more keys are only in files of earlier builds: packages, and executions, which the tasks
+// have.
+func parse(data []byte) (f stateFile, err error) {
+	f.rooms = map[string]room{}
+	if err := json.Unmarshal(data, &f.unknown); err != nil {
+		return f, err
 	}
-	return n, err
-}
-
-// parse reads state.json room by room: the file may be large, and nothing of it is held in memory twice.
-func parse(r io.Reader) (*contents, error) {
-	c := newContents()
-	dec := json.NewDecoder(r)
-	dec.UseNumber() // an unknown number is kept as it is written
-	if tok, err := dec.Token(); err != nil {
-		return nil, err
-	} else if tok != json.Delim('{') {
-		return nil, errors.New("not a JSON object")
+	if f.unknown == nil {
+		return f, errors.New("not a JSON object")
 	}
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		if err := c.set(tok.(string), dec); err != nil {
-			return nil, fmt.Errorf("key %q: %w", tok, err)
-		}
+	err = takeKey(f, "history", func(r *room, ts turns) { r.history = ts })
+	err = errors.Join(err, takeKey(f, "packages", func(r *room, names []string) { r.packages = names }))
+	for key, of := range roomTexts {
+		err = errors.Join(err, takeKey(f, key, func(r *room, text string) { *of(r) = text }))
 	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("something follows the JSON object")
-	}
-	return c, nil
-}
-
-// set reads the value of a key, which comes next in dec.
-func (c *contents) set(key string, dec *json.Decoder) error {
-	switch key {
-	case "containers":
-		return decodeMap(dec, &c.containers)
-	case "volumes":
-		return decodeMap(dec, &c.volumes)
-	// The keys from here to "executions" are those of earlier releases: see importTables.
-	case "sessions":
-		return decodeMap(dec, &c.sessions)
-	case "resets":
-		return decodeMap(dec, &c.resets)
-	case "successors":
-		return decodeMap(dec, &c.successors)
-	case "packages":
-		return decodeMap(dec, &c.packages)
-	case "executions": // the tasks have them
-		var old json.RawMessage
-		return dec.Decode(&old)
-	case "history":
-		if err := decodeMap(dec, &c.history); err != nil {
-			return err
-		}
-		for room, ts := range c.history {
-			for i, raw := range ts { // decoded on demand: most rooms are quiet
-				if !bytes.HasPrefix(raw, []byte("{")) {
-					return fmt.Errorf("turn %d of %s is not an object", i, room)
-				}
+	delete(f.unknown, "executions")
+	for id, r := range f.rooms {
+		for i, raw := range r.history { // decoded on demand: most rooms are quiet
+			if !bytes.HasPrefix(raw, []byte("{")) {
+				err = errors.Join(err, fmt.Errorf("turn %d of %s is not an object", i, id))
 			}
 		}
+	}
+	maps.DeleteFunc(f.rooms, func(_ string, r room) bool { return r.empty() })
+	return f, err
+}
+
+// takeKey reads the value of a key, an object with a value for each room.
+func takeKey[V any](f stateFile, key string, put func(*room, V)) error {
+	text, ok := f.unknown[key]
+	if !ok {
 		return nil
 	}
-	var value json.RawMessage
-	if err := dec.Decode(&value); err != nil {
-		return err
+	delete(f.unknown, key)
+	var values map[string]V
+	if err := json.Unmarshal(text, &values); err != nil {
+		return fmt.Errorf("key %q: %w", key, err)
 	}
-	c.unknown = slices.DeleteFunc(c.unknown, func(m member) bool { return m.key == key })
-	c.unknown = append(c.unknown, member{key, value})
+	for id, value := range values {
+		r := f.rooms[id]
+		put(&r, value)
+		f.rooms[id] = r
+	}
 	return nil
 }
 
-// decodeMap reads an object, or null as an empty one.
-func decodeMap[V any](dec *json.Decoder, into *map[string]V) error {
-	m := map[string]V{}
-	tok, err := dec.Token()
-	if err != nil {
-		return err
+// writeTo writes the file: one line per room and turn, rooms in order, so that a person can read it and two versions
+// can be compared.
+func (f stateFile) writeTo(w io.Writer) error {
+	buf := bufio.NewWriterSize(w, 256<<10)
+	buf.WriteString("{\n  \"containers\": ")
+	writeObject(buf, f.rooms, func(r room) string { return quoted(r.container) })
+	buf.WriteString(",\n  \"history\": ")
+	writeObject(buf, f.rooms, func(r room) string { return r.history.newest(fileHistory).lines() })
+	if slices.ContainsFunc(slices.Collect(maps.Values(f.rooms)), func(r room) bool { return r.volumes != "" }) {
+		buf.WriteString(",\n  \"volumes\": ")
+		writeObject(buf, f.rooms, func(r room) string { return quoted(r.volumes) })
 	}
-	if tok != nil {
-		if tok != json.Delim('{') {
-			return errors.New("not a JSON object")
-		}
-		if err := decodeMembers(dec, m); err != nil {
-			return err
-		}
+	for _, key := range slices.Sorted(maps.Keys(f.unknown)) {
+		fmt.Fprintf(buf, ",\n  %s: %s", disk.JSON(key), f.unknown[key])
 	}
-	*into = m
-	return nil
+	buf.WriteString("\n}\n")
+	return buf.Flush()
 }
 
-// decodeMembers reads an object after its opening brace.
-func decodeMembers[V any](dec *json.Decoder, into map[string]V) error {
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
+// writeObject writes an object with the JSON that value returns for each room, without the rooms for which that is "".
+func writeObject(buf *bufio.Writer, rooms map[string]room, value func(room) string) {
+	before, after := "{", "{}"
+	for _, id := range slices.Sorted(maps.Keys(rooms)) {
+		if text := value(rooms[id]); text != "" {
+			fmt.Fprintf(buf, "%s\n    %s: %s", before, disk.JSON(id), text)
+			before, after = ",", "\n  }"
 		}
-		var value V
-		if err := dec.Decode(&value); err != nil {
-			return fmt.Errorf("%q: %w", key, err)
-		}
-		into[key.(string)] = value
 	}
-	_, err := dec.Token()
-	return err
+	buf.WriteString(after)
 }
 
-// projection returns what state.json contains: containers, conversations, bounded, whose volumes upgraded rooms use,
-// and the keys that are not ours. It stays the same while the original changes.
-func (c *contents) projection() *contents {
-	return &contents{containers: maps.Clone(c.containers), history: maps.Clone(c.history), volumes: maps.Clone(c.volumes),
-		unknown: c.unknown}
-}
-
-// takeNewer takes over a state.json that is newer than these contents, which are from a snapshot. Turns that the file
-// has no space for stay. All sessions end: somebody may have ended them since, and they would know what was deleted.
-func (c *contents) takeNewer(file *contents) {
-	rooms := c.rooms()
-	maps.Copy(rooms, file.rooms())
-	for room := range rooms {
-		c.endSession(room)
-		put(c.containers, room, file.containers[room])
-		put(c.volumes, room, file.volumes[room])
-		newest := file.history[room]
-		there := map[string]bool{}
-		for _, raw := range newest {
-			there[turnKey(raw)] = true
-		}
-		older := slices.DeleteFunc(slices.Clone(c.history[room]),
-			func(raw json.RawMessage) bool { return there[turnKey(raw)] })
-		if delete(c.history, room); len(newest) > 0 {
-			c.history[room] = append(older, newest...).window()
-		}
-		c.changed[room] = true
+func quoted(text string) string {
+	if text == "" {
+		return ""
 	}
-}
-
-// turnKey identifies a turn in a list: by its event, or else by all of it.
-func turnKey(raw json.RawMessage) string {
-	var t Turn
-	if json.Unmarshal(raw, &t) == nil && t.key() != "" {
-		return t.key()
-	}
-	return string(raw)
+	return string(disk.JSON(text))
 }

@@ -1,10 +1,12 @@
 package state
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -14,16 +16,16 @@ import (
 // Store is what is known of each room, in parts: its container, conversation, agent session and packages. It is the
 // table room of the journal; state.json shows containers, conversations and the volumes of upgraded rooms to people,
 // and brings them back if the journal is lost. All methods can be called from any goroutine. A method that changes
-// something returns when the change is in the journal; changes that arrive during a transaction share the next one, and
-// the file follows in the background. If a save fails (disk full, read-only), the error has a sentence, the change
-// stays in memory, and the next save includes it.
+// something returns when the change is in the journal; the file follows in the background. If a save fails (disk full,
+// read-only), the error has a sentence, the change stays in memory, and the next save includes it.
 type Store struct {
 	*live
 	Containers    Containers
 	Conversations Conversations
 	Packages      Packages
 
-	path    string // of state.json
+	path    string                     // of state.json
+	unknown map[string]json.RawMessage // keys of state.json that this release does not know
 	log     zerolog.Logger
 	corrupt string // where a file that did not parse was moved
 
@@ -42,125 +44,33 @@ type (
 // live is what the parts share: the rooms as they are now, and what of them is saved.
 type live struct {
 	journal *Journal
-	writing chan struct{} // holds one token: whoever takes it saves
+	saving  sync.Mutex    // whoever holds it saves
 	stale   chan struct{} // holds one token while state.json is to be written
 
-	mu       sync.Mutex
-	now      *contents
-	shown    bool   // something that state.json shows has changed since the last save
-	dirty    uint64 // counts changes
-	saved    uint64 // the change up to which they are saved
-	attempts uint64 // counts saves that have started
-	lastErr  error  // of the newest attempt
+	mu      sync.Mutex
+	rooms   map[string]room // its values are replaced, never changed in place
+	changed map[string]bool // rooms whose rows are to be written
 }
 
-// Of returns the name of the room's container, "" if it has none.
-func (s Containers) Of(room string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now.containers[room]
-}
-
-// All returns a copy of all container names by room.
-func (s Containers) All() map[string]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.now.containers)
-}
-
-// Set sets the room's container.
-func (s Containers) Set(ctx context.Context, room, name string) error {
-	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, name) }, room)
-}
-
-// Drop removes the room's container; its history and session stay.
-func (s Containers) Drop(ctx context.Context, room string) error {
-	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, "") }, room)
-}
-
-// Session returns the ID of the agent's session in the room, "" if it has none.
-func (s Conversations) Session(room string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now.sessions[room]
-}
-
-// SetSession stores the agent's session of the room; "" removes it.
-func (s Conversations) SetSession(ctx context.Context, room, id string) error {
-	return s.update(ctx, func(c *contents) bool { return put(c.sessions, room, id) }, room)
-}
-
-// EndSession removes the agent's session of the room for somebody who wants a new one. A task that began earlier sees
-// that in SessionMark.
-func (s Conversations) EndSession(ctx context.Context, room string) error {
-	return s.update(ctx, func(c *contents) bool {
-		c.endSession(room)
-		return true
-	}, room)
-}
-
-func (c *contents) endSession(room string) {
-	delete(c.sessions, room)
-	c.resets[room] = rand.Text()
-}
-
-// SessionMark returns the agent's session of the room. If it has none, it returns what distinguishes the time since the
-// last EndSession from the time before: "" if there was none.
-func (s Conversations) SessionMark(room string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	session, reset := s.now.sessions[room], s.now.resets[room]
-	if session == "" && reset != "" {
-		return "none " + reset
-	}
-	return session
-}
+// Corrupt returns the path to which a state.json that did not parse was moved when the store was opened, "" if there
+// was none or the journal had all of it.
+func (s *Store) Corrupt() string { return s.corrupt }
 
 // VolumesOf returns the room whose volumes this room uses: itself, unless it is the successor of another.
-func (s *Store) VolumesOf(room string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now.volumesOf(room)
-}
+func (s *Store) VolumesOf(room string) string { return cmp.Or(s.get(room).volumes, room) }
 
-func (c *contents) volumesOf(room string) string {
-	if origin := c.volumes[room]; origin != "" {
-		return origin
-	}
-	return room
-}
+// Volumes returns the rooms that use another room's volumes, with that room.
+func (s *Store) Volumes() map[string]string { return s.texts(func(r room) string { return r.volumes }) }
 
-// History returns the conversation in the room, oldest first, at most MaxTurns turns.
-func (s Conversations) History(room string) []Turn {
-	s.mu.Lock()
-	ts := s.now.history[room]
-	s.mu.Unlock()
-	return ts.decode()
-}
-
-// Append adds turns at the end of the room's history. A turn whose event and role already exist is not added
-// again.
-func (s Conversations) Append(ctx context.Context, room string, more ...Turn) error {
-	return s.update(ctx, func(c *contents) bool {
-		ts, changed := c.history[room].with(more)
-		if changed {
-			c.history[room] = ts
+// Rooms returns every room that has a container, a history or a session, in order.
+func (s *Store) Rooms() []string {
+	known := s.texts(func(r room) string {
+		if len(r.history) > 0 {
+			return "history"
 		}
-		return changed
-	}, room)
-}
-
-// Set replaces the room's history; without turns the room has none.
-func (s Conversations) Set(ctx context.Context, room string, all []Turn) error {
-	return s.update(ctx, func(c *contents) bool {
-		_, had := c.history[room]
-		if len(all) == 0 {
-			delete(c.history, room)
-			return had
-		}
-		c.history[room], _ = turns(nil).with(all)
-		return true
-	}, room)
+		return r.container + r.session
+	})
+	return slices.Sorted(maps.Keys(known))
 }
 
 // MoveRoom moves volumes, history and session of a room to its successor (m.room.tombstone). The room's container is
@@ -173,69 +83,134 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 	if to == "" {
 		return errors.New("move room: no successor")
 	}
-	return s.update(ctx, func(c *contents) bool {
-		_, changed := c.containers[from]
-		known := changed || len(c.history[from]) > 0 || c.sessions[from] != "" || c.volumes[from] != ""
-		delete(c.containers, from)
-		if _, own := c.containers[to]; known && !own { // unknown: moved already
-			changed = put(c.volumes, to, c.volumesOf(from)) || changed
-			changed = put(c.volumes, from, "") || changed
-			changed = moveKey(c.sessions, from, to) || changed
-			changed = moveKey(c.resets, from, to) || changed
-			changed = c.addPackages(to, c.packages[from]) || changed
-		}
-		changed = put(c.successors, from, to) || changed
-		delete(c.packages, from)
-		old, had := c.history[from]
-		if !had {
-			return changed
-		}
-		delete(c.history, from)
-		if joined := append(slices.Clone(old), c.history[to]...); len(joined) > 0 {
-			c.history[to] = joined.unique().window()
-		}
-		return true
-	}, from, to)
+	return s.change(ctx, func() {
+		old, next := s.rooms[from], s.rooms[to]
+		old.moveTo(from, &next)
+		old.successor = to
+		s.set(from, old)
+		s.set(to, next)
+	})
 }
 
-// Rooms returns every room that is known, in order.
-func (s *Store) Rooms() []string {
+// RemoveRoom removes everything about a room: container, history, session, volumes and packages.
+func (s *Store) RemoveRoom(ctx context.Context, id string) error {
+	return s.update(ctx, id, func(r *room) { *r = room{} })
+}
+
+// maxUpgrades bounds how many upgrades of a room are followed.
+const maxUpgrades = 100
+
+// SuccessorOf returns the room that continues this one after all its upgrades: itself, if there was none.
+func (s *Store) SuccessorOf(room string) string {
+	for range maxUpgrades {
+		next := s.get(room).successor
+		if next == "" {
+			break
+		}
+		room = next
+	}
+	return room
+}
+
+// Predecessors returns the rooms that this one continues, the newest first.
+func (s *Store) Predecessors(id string) (all []string) {
+	successors := s.texts(func(r room) string { return r.successor })
+	for len(all) < maxUpgrades {
+		before := ""
+		for from, to := range successors {
+			if to == id && from > before { // one, unless somebody has named this room for two
+				before = from
+			}
+		}
+		if before == "" {
+			break
+		}
+		all, id = append(all, before), before
+	}
+	// An older release noted only the first room.
+	if first := s.VolumesOf(id); first != id && len(all) < maxUpgrades {
+		all = append(all, first)
+	}
+	return all
+}
+
+func (s *live) get(id string) room {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rooms := slices.Concat(
-		slices.Collect(maps.Keys(s.now.containers)),
-		slices.Collect(maps.Keys(s.now.history)),
-		slices.Collect(maps.Keys(s.now.sessions)),
-	)
-	slices.Sort(rooms)
-	return slices.Compact(rooms)
+	return s.rooms[id]
 }
 
-// Corrupt returns the path to which a state.json that did not parse was moved when the store was opened, "" if there
-// was none or the journal had all of it.
-func (s *Store) Corrupt() string { return s.corrupt }
-
-// put sets a key, or removes it for "", and reports whether that was a change.
-func put(m map[string]string, key, value string) bool {
-	if m[key] == value {
-		return false
+// texts returns what of says about each room, without those about which it says nothing.
+func (s *live) texts(of func(room) string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]string{}
+	for id, r := range s.rooms {
+		if text := of(r); text != "" {
+			all[id] = text
+		}
 	}
-	if value == "" {
-		delete(m, key)
-	} else {
-		m[key] = value
-	}
-	return true
+	return all
 }
 
-func moveKey(m map[string]string, from, to string) bool {
-	value, ok := m[from]
-	if !ok {
-		return false
+// set replaces what is known of a room. The caller holds mu.
+func (s *live) set(id string, r room) {
+	if reflect.DeepEqual(r, s.rooms[id]) {
+		return
 	}
-	delete(m, from)
-	if m[to] == "" {
-		m[to] = value
+	s.changed[id] = true
+	if s.rooms[id] = r; r.empty() {
+		delete(s.rooms, id)
 	}
-	return true
+}
+
+// update changes one room: see change.
+func (s *live) update(ctx context.Context, id string, apply func(*room)) error {
+	return s.change(ctx, func() {
+		r := s.rooms[id]
+		apply(&r)
+		s.set(id, r)
+	})
+}
+
+// change applies a change, which calls set, and saves it together with what an earlier save could not.
+func (s *live) change(ctx context.Context, apply func()) error {
+	s.mu.Lock()
+	apply()
+	s.mu.Unlock()
+	return s.Flush(ctx)
+}
+
+// Flush saves what has changed in memory only, if anything. It waits for a save in progress, which may include that.
+func (s *live) Flush(ctx context.Context) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	s.mu.Lock()
+	clean := len(s.changed) == 0
+	s.mu.Unlock()
+	if clean {
+		return nil
+	}
+	return s.save(ctx)
+}
+
+// save writes the rooms that have changed to the journal. They stay changed if that fails. The caller holds saving.
+func (s *live) save(ctx context.Context) error {
+	s.mu.Lock()
+	rows := map[string]room{}
+	for id := range s.changed {
+		rows[id] = s.rooms[id]
+	}
+	clear(s.changed)
+	s.mu.Unlock()
+	if err := s.journal.saveRooms(ctx, rows); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for id := range rows {
+			s.changed[id] = true
+		}
+		return err
+	}
+	s.markStale()
+	return nil
 }

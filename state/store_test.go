@@ -46,7 +46,7 @@ func fileNow(t testing.TB, dir string) string {
 func readState(t testing.TB, s *Store) string {
 	t.Helper()
 	dir := filepath.Dir(s.path)
-	must(t, s.writeNow())
+	must(t, s.writeFile())
 	return fileNow(t, dir)
 }
 
@@ -133,7 +133,7 @@ func TestStoreHistoryRules(t *testing.T) {
 			if diff := cmp.Diff(test.want, s.Conversations.History("!r")); diff != "" {
 				t.Error(diff)
 			}
-			if n := len(s.now.history["!r"]); n > MaxTurns {
+			if n := len(s.get("!r").history); n > MaxTurns {
 				t.Errorf("%d turns are kept", n)
 			}
 		})

@@ -1,15 +1,14 @@
 package state
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"matrix-tui/state/damage"
 	"matrix-tui/state/disk"
 )
 
@@ -43,11 +42,9 @@ const (
 		" ORDER BY seq LIMIT ?"
 	queryCountTasks = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open +
 		" AND (state <> 'queued' OR stop_by = '')"
-	queryTaskRooms = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
-	queryWaiting   = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask +
-		" AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
-	queryWaitingIn = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask +
-		" AND seq > ? ORDER BY seq LIMIT ?"
+	queryTaskRooms   = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
+	queryWaiting     = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask + " ORDER BY room, seq"
+	queryWaitingIn   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask + " ORDER BY seq"
 	queryFinishTasks = "UPDATE task SET state = 'done', error = iif(ended = '', 'The bot left the room.', error)" +
 		" WHERE room = ? AND " + open + " AND seq < ?"
 	queryTasksToMove = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state <> 'done'"
@@ -66,12 +63,8 @@ func (t *Task) columns() []any {
 	}
 }
 
-func scanTask(row scanner) (Task, error) {
-	var t Task
-	err := row.Scan(t.columns()...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Task{}, ErrNotFound
-	}
+func scanTask(row scanner) (t Task, err error) {
+	err = row.Scan(t.columns()...)
 	return t, err
 }
 
@@ -106,8 +99,8 @@ func (d details) Scan(value any) error {
 	if !ok {
 		return fmt.Errorf("read details of task: %T", value)
 	}
-	if err := json.Unmarshal([]byte(text), d.d); err != nil {
-		return fmt.Errorf("read details of task: %w", errors.Join(damage.Err, err))
+	if err := readJSON(text, d.d); err != nil {
+		return fmt.Errorf("read details of task: %w", err)
 	}
 	return nil
 }
@@ -127,12 +120,8 @@ func (j *Tasks) InThread(ctx context.Context, room, root string) (bool, error) {
 	if _, err := j.Of(ctx, room, root); !errors.Is(err, ErrNotFound) {
 		return err == nil, err
 	}
-	var key string
-	err := j.db.QueryRowContext(ctx, queryInThread, room, root).Scan(&key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, j.failed("look up tasks in a thread", err)
+	key, err := value[string](ctx, j.core, "look up tasks in a thread", queryInThread, room, root)
+	return key != "", err
 }
 
 // ByExecution returns the task with that execution ID, or ErrNotFound.
@@ -147,8 +136,7 @@ func (j *Tasks) Last(ctx context.Context, room string) (Task, error) {
 
 // Newest returns the newest n tasks of the room that have started, newest first.
 func (j *Tasks) Newest(ctx context.Context, room string, n int) ([]Task, error) {
-	tasks, err := queryAll(ctx, j.db, scanTask, queryLastTask, room, n)
-	return tasks, j.failed("read last tasks", err)
+	return list(ctx, j.core, "read last tasks", scanTask, queryLastTask, room, n)
 }
 
 // LastActive returns when a task of the room or of its predecessors was last changed after its start, or the zero time
@@ -162,11 +150,10 @@ func (j *Tasks) LastActive(ctx context.Context, room string) (at time.Time, err 
 }
 
 // lastActive is LastActive as nanoseconds since 1970.
-func lastActive(ctx context.Context, db rower, room string) (ns int64, err error) {
-	var once int64
-	err = errors.Join(db.QueryRowContext(ctx, queryLastActive, room).Scan(&ns),
-		db.QueryRowContext(ctx, queryOnceActive, room).Scan(&once))
-	return max(ns, once), err
+func lastActive(ctx context.Context, db queryer, room string) (ns int64, err error) {
+	now, err := queryValue[int64](ctx, db, queryLastActive, room)
+	once, failed := queryValue[int64](ctx, db, queryOnceActive, room)
+	return max(now, once), errors.Join(err, failed)
 }
 
 // Next returns the next task for the room's worker: the oldest one that is queued, running or answered; ErrNotFound
@@ -177,51 +164,26 @@ func (j *Tasks) Next(ctx context.Context, room string) (Task, error) {
 
 // In returns the room's tasks in one of the states of Next, in order, at most MaxBatch of them.
 func (j *Tasks) In(ctx context.Context, room string, state TaskState) ([]Task, error) {
-	tasks, err := queryAll(ctx, j.db, scanTask, queryTasks, room, state, MaxBatch)
-	return tasks, j.failed("look up tasks", err)
+	return list(ctx, j.core, "look up tasks", scanTask, queryTasks, room, state, MaxBatch)
 }
 
 // Count returns how many tasks Tasks would find without its limit and without those that were stopped in the queue.
-func (j *Tasks) Count(ctx context.Context, room string, state TaskState) (n int, err error) {
-	err = j.db.QueryRowContext(ctx, queryCountTasks, room, state).Scan(&n)
-	return n, j.failed("count tasks", err)
+func (j *Tasks) Count(ctx context.Context, room string, state TaskState) (int, error) {
+	return value[int](ctx, j.core, "count tasks", queryCountTasks, room, state)
 }
 
-// Waiting returns all tasks that wait for an answer, in order of arrival. It reads them page by page, so that others
-// can write in between.
+// Waiting returns all tasks that wait for an answer, in order of arrival.
 func (j *Tasks) Waiting(ctx context.Context) ([]Task, error) {
-	all, err := pages(func(last Task) ([]Task, error) {
-		return queryAll(ctx, j.db, scanTask, queryWaiting, last.Room, last.Seq, MaxBatch)
-	})
-	sortBySeq(all)
-	return all, j.failed("look up waiting tasks", err)
+	all, err := list(ctx, j.core, "look up waiting tasks", scanTask, queryWaiting)
+	slices.SortFunc(all, func(a, b Task) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, err
 }
 
 // WaitingIn returns those of one room.
 func (j *Tasks) WaitingIn(ctx context.Context, room string) ([]Task, error) {
-	all, err := pages(func(last Task) ([]Task, error) {
-		return queryAll(ctx, j.db, scanTask, queryWaitingIn, room, last.Seq, MaxBatch)
-	})
-	return all, j.failed("look up waiting tasks", err)
-}
-
-// pages queries the tasks after the last one until a page is not full.
-func pages(behind func(last Task) ([]Task, error)) ([]Task, error) {
-	var all []Task
-	var last Task
-	for {
-		page, err := behind(last)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); len(page) < MaxBatch {
-			return all, nil
-		}
-		last = page[len(page)-1]
-	}
+	return list(ctx, j.core, "look up waiting tasks", scanTask, queryWaitingIn, room)
 }
 
 func (j *Tasks) oneTask(ctx context.Context, query string, args ...any) (Task, error) {
-	t, err := scanTask(j.db.QueryRowContext(ctx, query, args...))
-	return t, j.failed("look up task", err)
+	return one(ctx, j.core, "look up task", scanTask, query, args...)
 }

@@ -15,53 +15,34 @@ import (
 // in one transaction. The task takes its place in the queue, Seq, from the event. An event that is no longer Pending is
 // ErrFinished, an unknown one ErrNotFound.
 func (j *Tasks) Enqueue(ctx context.Context, t Task, out ...Message) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		var status Status
-		err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room,
-			t.Event).Scan(&status, &t.Seq)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return ErrNotFound
-		case err != nil:
-			return err
-		case status != Pending:
-			return ErrFinished
-		}
-		if err := setStatus(ctx, tx, t.Room, t.Event, Done); err != nil {
-			return err
-		}
-		return insertTask(ctx, tx, t, out)
-	})
-	return j.failed("queue task", err)
+	return j.EnqueueEdited(ctx, t, t.Event, out...)
 }
 
 // EnqueueEdited turns an event that asked for nothing into a task, because the pending event edit has changed it; edit
 // becomes Done in the same transaction. An edit that is no longer Pending is ErrFinished.
 func (j *Tasks) EnqueueEdited(ctx context.Context, t Task, edit string, out ...Message) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		var status Status
-		if err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room,
-			edit).Scan(&status, &t.Seq); err != nil {
+	return j.change(ctx, "queue task", func(tx *sql.Tx) error {
+		e, err := queryOne(ctx, tx, scanEvent, queryEvent, t.Room, edit)
+		if err != nil {
 			return err
 		}
-		if status != Pending {
+		if e.Status != Pending {
 			return ErrFinished
 		}
-		if err := setStatus(ctx, tx, t.Room, edit, Done); err != nil {
-			return err
-		}
-		if err := setStatus(ctx, tx, t.Room, t.Event, Done); err != nil {
-			return err
+		t.Seq = e.Seq
+		for _, event := range []string{edit, t.Event} {
+			if err := setStatus(ctx, tx, t.Room, event, Done); err != nil {
+				return err
+			}
 		}
 		return insertTask(ctx, tx, t, out)
 	})
-	return j.failed("queue edited task", err)
 }
 
 // Submit stores a task that no event requested, with an event of its own that is Done, and queues the messages, in one
 // transaction. A known task stays unchanged.
 func (j *Tasks) Submit(ctx context.Context, e Event, t Task, out ...Message) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
+	return j.change(ctx, "submit task", func(tx *sql.Tx) error {
 		e.Status = Done
 		seq, fresh, err := insertEvent(ctx, tx, e, time.Now().UnixMilli())
 		if err != nil || !fresh {
@@ -70,7 +51,6 @@ func (j *Tasks) Submit(ctx context.Context, e Event, t Task, out ...Message) err
 		t.Seq = seq
 		return insertTask(ctx, tx, t, out)
 	})
-	return j.failed("submit task", err)
 }
 
 func insertTask(ctx context.Context, tx *sql.Tx, t Task, out []Message) error {
@@ -87,8 +67,7 @@ func writeTask(ctx context.Context, tx *sql.Tx, t Task, at int64) error {
 		return errors.New("task without key, room, event or execution")
 	}
 	marks := strings.Repeat("?, ", strings.Count(taskColumns, ",")+1)
-	_, err := tx.ExecContext(ctx, "INSERT INTO task ("+taskColumns+", at) VALUES ("+marks+"?)", append(t.columns(), at)...)
-	return err
+	return run(ctx, tx, "INSERT INTO task ("+taskColumns+", at) VALUES ("+marks+"?)", append(t.columns(), at)...)
 }
 
 // Claim records that a task's run is about to start: its state is running from now on. Repeated, it replaces the row. A
@@ -142,16 +121,15 @@ func (j *Tasks) GiveUp(ctx context.Context, key, why string) error {
 
 // FinishUpTo marks as done the room's tasks that are queued, running or answered and come before seq.
 func (j *Tasks) FinishUpTo(ctx context.Context, room string, seq int64) error {
-	_, err := j.db.ExecContext(ctx, queryFinishTasks, room, seq)
-	return j.failed("finish tasks", err)
+	return j.exec(ctx, "finish tasks", queryFinishTasks, room, seq)
 }
 
 // step writes a task's row with a new state ("" keeps the current one) if its state is one of those in from; otherwise
 // it returns ErrFinished. Fields fixed at creation (its room, its place in the queue) never change.
 func (j *Tasks) step(ctx context.Context, what string, t Task, to TaskState, out []Message, closes []string,
 	from ...TaskState) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		now, err := scanTask(tx.QueryRowContext(ctx, queryTask, t.Key))
+	return j.change(ctx, what, func(tx *sql.Tx) error {
+		now, err := queryOne(ctx, tx, scanTask, queryTask, t.Key)
 		if err != nil {
 			return err
 		}
@@ -167,22 +145,19 @@ func (j *Tasks) step(ctx context.Context, what string, t Task, to TaskState, out
 		}
 		return replyIn(ctx, tx, now.Room, out, closes)
 	})
-	return j.failed(what, err)
 }
 
 func updateTask(ctx context.Context, tx *sql.Tx, t Task) error {
-	_, err := tx.ExecContext(ctx, "UPDATE task SET ("+taskColumns+") = ("+
+	return run(ctx, tx, "UPDATE task SET ("+taskColumns+") = ("+
 		strings.Repeat("?, ", strings.Count(taskColumns, ","))+"?) WHERE key = ?",
 		append(t.columns(), t.Key)...)
-	return err
 }
 
 // Reply queues messages and marks the events in closes as Done, in one transaction: the reply to a command, and the
 // command. Messages with known transaction IDs stay unchanged. It returns ErrNotFound for an unknown event, and then
 // changes nothing.
 func (j *Messages) Reply(ctx context.Context, room string, out []Message, closes ...string) error {
-	err := j.inTx(ctx, func(tx *sql.Tx) error { return replyIn(ctx, tx, room, out, closes) })
-	return j.failed("reply", err)
+	return j.change(ctx, "reply", func(tx *sql.Tx) error { return replyIn(ctx, tx, room, out, closes) })
 }
 
 // replyIn queues messages and marks events of a room as Done.
@@ -193,8 +168,4 @@ func replyIn(ctx context.Context, tx *sql.Tx, room string, out []Message, closes
 		}
 	}
 	return insertMessages(ctx, tx, out)
-}
-
-func sortBySeq(tasks []Task) {
-	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Compare(a.Seq, b.Seq) })
 }

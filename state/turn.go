@@ -2,6 +2,8 @@ package state
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"matrix-tui/state/disk"
 )
@@ -47,24 +49,20 @@ func (ts turns) decode() []Turn {
 	return out
 }
 
-// with returns the turns with more added at the end, without duplicates, and whether that changed anything.
-func (ts turns) with(more []Turn) (turns, bool) {
-	seen := map[string]bool{"": false}
+// with returns the turns with more added at the end, without duplicates.
+func (ts turns) with(more []Turn) turns {
+	seen := map[string]bool{}
 	for _, t := range ts.decode() {
-		seen[t.key()] = t.key() != ""
+		seen[t.key()] = true
 	}
-	out := append(turns(nil), ts...)
+	out := slices.Clone(ts)
 	for _, t := range more {
-		if seen[t.key()] {
-			continue
+		if key := t.key(); key == "" || !seen[key] {
+			seen[key] = true
+			out = append(out, encodeTurn(t))
 		}
-		seen[t.key()] = t.key() != ""
-		out = append(out, encodeTurn(t))
 	}
-	if len(out) == len(ts) {
-		return ts, false
-	}
-	return out.window(), true
+	return out.window()
 }
 
 func (ts turns) window() turns {
@@ -89,4 +87,34 @@ func (ts turns) unique() turns {
 		out = append(out, raw)
 	}
 	return out
+}
+
+// newest returns the newest turns that fit in limit bytes, at least one.
+func (ts turns) newest(limit int) turns {
+	from := len(ts)
+	for size := 0; from > 0 && (from == len(ts) || size+len(ts[from-1]) <= limit); from-- {
+		size += len(ts[from-1])
+	}
+	return ts[from:]
+}
+
+// lines returns the turns as they are, as a JSON list with a line for each; "" if there are none.
+func (ts turns) lines() string {
+	if len(ts) == 0 {
+		return ""
+	}
+	texts := make([]string, len(ts))
+	for i, raw := range ts {
+		texts[i] = string(raw)
+	}
+	return "[\n      " + strings.Join(texts, ",\n      ") + "\n    ]"
+}
+
+// turnKey identifies a turn in a list: by its event, or else by all of it.
+func turnKey(raw json.RawMessage) string {
+	var t Turn
+	if json.Unmarshal(raw, &t) == nil && t.key() != "" {
+		return t.key()
+	}
+	return string(raw)
 }

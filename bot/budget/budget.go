@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -33,8 +32,6 @@ type Budget struct {
 	Journal *state.Journal
 	Policy  *policy.Source
 	Log     zerolog.Logger
-
-	total total
 }
 
 // Account makes the gateway and the memory record what each room uses of models, and refuse more than its tokens per
@@ -47,7 +44,6 @@ func (b *Budget) Account(route *gemini.Route, memory *recall.Memory) {
 		if err := b.Journal.Budget.Add(ctx, room, s); err != nil {
 			b.Log.Warn().Err(err).Str("room", room).Msg("cannot record the tokens of a request")
 		}
-		b.total.add(s.Day, s.Tokens())
 	}
 	route.Account(b.allowed, func(room string, u gemini.Usage) {
 		spend(room, state.Spending{
@@ -65,7 +61,7 @@ func (b *Budget) Account(route *gemini.Route, memory *recall.Memory) {
 func (b *Budget) allowed(ctx context.Context, room string, open int64) error {
 	limit, now := b.Limit(room), time.Now()
 	if b.All > 0 {
-		all, err := b.total.of(now, func() (int64, error) { return b.Journal.Budget.ByAll(ctx, now) })
+		all, err := b.Journal.Budget.ByAll(ctx, now)
 		if err != nil {
 			b.Log.Warn().Err(err).Msg("cannot read the tokens of all rooms")
 			return errors.New("the tokens of all rooms cannot be counted at the moment")
@@ -86,38 +82,6 @@ func (b *Budget) allowed(ctx context.Context, room string, open int64) error {
 		return errSpent
 	}
 	return nil
-}
-
-// total is what all rooms together have used on a day (UTC). The journal is asked once a day. The zero value is ready.
-type total struct {
-	mu     sync.Mutex
-	day    string
-	tokens int64
-}
-
-func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
-
-// of returns the tokens of the day of now; read returns what the journal has of it.
-func (t *total) of(now time.Time, read func() (int64, error)) (int64, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.day != dayOf(now) {
-		tokens, err := read()
-		if err != nil {
-			return 0, err
-		}
-		t.day, t.tokens = dayOf(now), tokens
-	}
-	return t.tokens, nil
-}
-
-// add adds tokens that the journal has now. A day that has not been read is left to it.
-func (t *total) add(at time.Time, tokens int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.day == dayOf(at) {
-		t.tokens += tokens
-	}
 }
 
 // Limit returns how many tokens a room may use on one day; 0 means no limit.

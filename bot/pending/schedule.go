@@ -2,6 +2,7 @@
 package pending
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -11,8 +12,7 @@ import (
 type Schedule struct {
 	mu    sync.Mutex
 	tasks map[string]Wait // by task key
-	rooms map[string]int
-	News  chan struct{} // receives a value after Set
+	News  chan struct{}   // receives a value after Set
 }
 
 // Wait is one waiting task.
@@ -26,19 +26,13 @@ type Wait struct {
 
 // New returns an empty schedule.
 func New() *Schedule {
-	return &Schedule{tasks: map[string]Wait{}, rooms: map[string]int{}, News: make(chan struct{}, 1)}
+	return &Schedule{tasks: map[string]Wait{}, News: make(chan struct{}, 1)}
 }
 
 // Set adds or replaces a task.
 func (w *Schedule) Set(key string, one Wait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if old, known := w.tasks[key]; !known || old.Room != one.Room {
-		if known {
-			w.forget(key, old)
-		}
-		w.rooms[one.Room]++
-	}
 	w.tasks[key] = one
 	select {
 	case w.News <- struct{}{}:
@@ -50,27 +44,14 @@ func (w *Schedule) Set(key string, one Wait) {
 func (w *Schedule) Drop(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if old, known := w.tasks[key]; known {
-		w.forget(key, old)
-	}
+	delete(w.tasks, key)
 }
 
 // DropRoom removes all tasks of a room.
 func (w *Schedule) DropRoom(room string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for key, one := range w.tasks {
-		if one.Room == room {
-			w.forget(key, one)
-		}
-	}
-}
-
-func (w *Schedule) forget(key string, old Wait) {
-	delete(w.tasks, key)
-	if w.rooms[old.Room]--; w.rooms[old.Room] == 0 {
-		delete(w.rooms, old.Room)
-	}
+	maps.DeleteFunc(w.tasks, func(_ string, one Wait) bool { return one.Room == room })
 }
 
 // Unpinned returns a task if the event of its question is not recorded yet.
@@ -82,19 +63,21 @@ func (w *Schedule) Unpinned(key string) (one Wait, ok bool) {
 }
 
 // Count returns the number of a room's waiting tasks.
-func (w *Schedule) Count(room string) int {
+func (w *Schedule) Count(room string) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.rooms[room]
+	for _, one := range w.tasks {
+		if one.Room == room {
+			n++
+		}
+	}
+	return n
 }
 
 // AskedOf reports whether a task waits in a room for user, or in thread if not "".
 func (w *Schedule) AskedOf(room, user, thread string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.rooms[room] == 0 {
-		return false
-	}
 	for _, one := range w.tasks {
 		if one.Room == room && (one.Asker == user || thread != "" && one.Thread == thread) {
 			return true

@@ -57,7 +57,7 @@ func (s settlement) pause(ctx context.Context) {
 	env.Settle(t.rec.Run)
 }
 
-// remember saves session and history in the journal, concurrently so that they can share a write.
+// remember saves session and history in the journal.
 func (s settlement) remember(ctx context.Context) error {
 	env := s.t.env
 	var both errgroup.Group

@@ -14,13 +14,12 @@ import (
 // measureState runs the benchmarks of package state; each sample is the mean of
 // ten operations.
 func measureState(ctx context.Context, b *bench) error {
-	got, err := b.benchmarks(ctx, "matrix-tui/state", "^Benchmark(StoreSave1000Rooms|StoreTenSavers|JournalCommit100)$",
+	got, err := b.benchmarks(ctx, "matrix-tui/state", "^Benchmark(StoreSave1000Rooms|JournalCommit100)$",
 		10, nil)
 	if err != nil {
 		return err
 	}
 	b.table.add("state.json saved, 1,000 rooms × 50 turns", "ms", 100, scaled(got["StoreSave1000Rooms ns/op"], 1e-6)...)
-	b.table.add("writes of state.json for ten savers at once", "", 2, got["StoreTenSavers writes/op"]...)
 	b.table.add("journal commit of 100 events", "ms", 20, scaled(got["JournalCommit100 ns/op"], 1e-6)...)
 	return nil
 }
