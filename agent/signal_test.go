@@ -74,6 +74,22 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"cut in a fence's marker", "```\n<<<NEED_INPUT", cut},
 		{"not a marker yet", "So:\n<<<", plain},
 
+		{"quoted, then real", "```\nIt says:\n" + whole + "```\n" + whole, func(string) Signal {
+			return asked("Which?", "Two found.", "```\nIt says:\n"+whole+"```", "")
+		}},
+		{"fence with text before", "```\nprompt:\n" + whole + "```", plain},
+		{"fence with text after", "```\n" + whole + "and so on\n```\n", plain},
+		{"fence with two", "```\n" + whole + whole + "```\n", plain},
+		{"fence with one that starts again", "```\n<<<NEED_INPUT>>>\n" + whole + "```\n", plain},
+		{"fence closed before the end", "```\n<<<NEED_INPUT>>>\nWhich?\n```\nis the form.", plain},
+		{"open fence with text", "```md\n# Doc\n" + whole, plain},
+		{"fence in a fence", "````md\n```\n" + whole + "```\n````", plain},
+		{"shorter fence does not close", "````\nx\n```\n" + whole, plain},
+		{"other fence does not close", "```\nx\n~~~\n" + whole, plain},
+		{"on one line in a fence with text", "```\n<<<NEED_INPUT>>> q <<<END_INPUT>>> and so on\n```", plain},
+		{"mentioned in a question's code", "<<<NEED_INPUT>>>\nThis?\n```\necho '<<<END_INPUT>>>' x\n```\n<<<END_INPUT>>>", func(string) Signal {
+			return asked("This?\n```\necho '<<<END_INPUT>>>' x\n```", "", "", "")
+		}},
 		{"block quote", "> " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n> "), plain},
 		{"block quote of a fence", "> ```\n> " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n> ") + "\n> ```", plain},
 		{"indented code", "    " + strings.ReplaceAll(whole, "\n", "\n    "), plain},
@@ -194,7 +210,7 @@ func FuzzSignal(f *testing.F) {
 			texts = append(texts, want.Question, want.Context, want.Before, want.After)
 		}
 		for _, s := range texts {
-			if hasMarker(s) || Unmark(s) != s {
+			if !strings.ContainsAny(text, "`~>\x00") && (hasMarker(s) || Unmark(s) != s) {
 				t.Fatalf("%q: %q", s, Unmark(s))
 			}
 		}

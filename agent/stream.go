@@ -251,13 +251,13 @@ func (s *stream) signal() Signal {
 		return signalOf(s.last.String())
 	}
 	asked := s.question
-	asked.After = strings.TrimSpace(asked.After + "\n\n" + unmarked(string(s.all.b[s.since:]), MaxText))
+	asked.After = strings.TrimSpace(asked.After + "\n\n" + unmarked(hide(string(s.all.b[s.since:])), MaxText))
 	return asked
 }
 
 // answer returns the text for the room.
 func (s *stream) answer() string {
-	return cmp.Or(unmarked(s.last.String(), MaxText), unmarked(s.all.String(), MaxText))
+	return cmp.Or(unmarked(hide(s.last.String()), MaxText), unmarked(hide(s.all.String()), MaxText))
 }
 
 func (s *stream) tell(e Event) {
