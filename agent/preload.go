@@ -19,12 +19,13 @@ import (
 //   - The stream calls every command successful: a line has the exit code, or the signal, of one that failed.
 //   - The script answers the CLI's questions about the memory's tools at its start. Calls do reach the server.
 //   - A parked run that is never used writes nothing of a session: the CLI would empty the one that it resumes.
-//   - The CLI's retention would remove sessions that are needed, so the script removes the oldest others at the start:
-//     see sessionsFile.
+//   - The CLI's retention would remove sessions that are needed, so the script removes the oldest others at the
+//     start: see sessionsFile.
 //   - After the result, it ends the CLI at once.
-//   - The CLI hides the container's git settings from commands, and so nobody could commit: the script gives them back.
-//   - The CLI tells the model to remember things in ~/.gemini, where nobody reads them, and no setting changes that: the
-//     script puts memoryText in its place, and hides the files.
+//   - The CLI hides the container's git settings from commands, and so nobody could commit: the script gives them
+//     back.
+//   - The CLI tells the model to remember things in ~/.gemini, where nobody reads them, and no setting changes that:
+//     the script puts memoryText in its place, and hides the files.
 //
 //go:embed preload.cjs
 var preloadScript string
