@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"time"
 
 	"matrix-tui/state/clean"
@@ -72,14 +71,4 @@ func (c *callLog) end(id, output string, failed bool, at time.Time) (tool string
 	}
 	c.done = append(c.done, call.Call)
 	return call.Tool
-}
-
-// stamp is the time of a line. One that cannot be parsed is unknown, and does not cost the line.
-type stamp struct{ at time.Time }
-
-func (s *stamp) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, &s.at) != nil {
-		s.at = time.Time{}
-	}
-	return nil
 }

@@ -80,7 +80,7 @@ func decideSuccess(s *stream) (Ended, string) {
 	case s.held != nil:
 		return NeedsApproval, heldSay
 	}
-	switch s.signal.End().Kind {
+	switch s.signal().Kind {
 	case Asked:
 		return NeedsInput, "I have a question before I can continue."
 	case CutOff:

@@ -1,9 +1,10 @@
 package agent
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // fault is an error that the room or the operator can do something about, recognised by
@@ -96,24 +97,14 @@ func plainError(s string) string {
 	if i := strings.LastIndexByte(body, ']'); i >= 0 {
 		body = body[:i]
 	}
-	var google struct {
-		Error struct {
-			Message string `json:"message"`
-			Status  string `json:"status"`
-			Details []struct {
-				Reason string `json:"reason"`
-			} `json:"details"`
-		} `json:"error"`
+	if said := gjson.Get(body, "error.message").Str; said != "" && gjson.Valid(body) {
+		for _, reason := range gjson.Get(body, "error.details.#.reason").Array() {
+			said += " " + reason.Str
+		}
+		if status := gjson.Get(body, "error.status").Str; status != "" {
+			said += " (" + status + ")"
+		}
+		return said
 	}
-	if json.Unmarshal([]byte(body), &google) != nil || google.Error.Message == "" {
-		return body
-	}
-	said := google.Error.Message
-	for _, d := range google.Error.Details {
-		said += " " + d.Reason
-	}
-	if google.Error.Status != "" {
-		said += " (" + google.Error.Status + ")"
-	}
-	return strings.TrimSpace(said)
+	return body
 }

@@ -184,7 +184,7 @@ func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 	o.Ended, o.Detail = decide(t, st, s, c)
 	switch o.Ended {
 	case NeedsInput, QuestionCut:
-		o.Signal = s.signal.End()
+		o.Signal = s.signal()
 	case NeedsApproval:
 		o.Held = s.held
 	}

@@ -5,53 +5,27 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds nine things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
-// the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs. The build also tests
-// all of this on its version of the CLI: see deploy/image/selftest.cjs.
+// preloadScript changes what Gemini CLI (0.61.0) does in each run. What is the same in every run is changed once, when
+// the image is built: see deploy/image/prepare.cjs. The build also tests all of this on its version of the CLI: see
+// deploy/image/selftest.cjs.
 //
-// Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
-// answer and the result, with exit code 0. The script makes these writes blocking.
-//
-// If an answer of the model is cut and the CLI asks again, the stream contains both answers with nothing in between. So
-// the script writes a line before each request, with a digest of it. Without that line (another release may not use
-// fetch) the stream reads as before.
-//
-// The CLI uses models of its own choice for summaries, loop detection, web pages and subagents, takes a newer model for
-// some names, and falls back to another one after errors. The gateway allows the configured model only, so the script
-// puts its name into every request.
-//
-// A command that needs approval is intercepted where the CLI starts its shell: a line in the stream names it, the tool
-// fails, and the script itself gives the model's next answer, which ends the run. The CLI's own two mechanisms do not
-// work here. Its policy (0.61.0) accepts no pattern with a repeated group, so it cannot match git -C dir push; it drops
-// a rule that it does not accept with just a warning, and it leaves stopping to the model. A hook costs a process per
-// command, 4 ms with a shell and 27 ms with Node. The script costs 2 µs and sees the command as the shell would, also
-// from a subagent.
-//
-// The stream calls a command successful whatever its exit code is. So the script writes a line with the exit code, or
-// the signal, of one that failed, before the CLI reports its output.
-//
-// Before its first request, the CLI connects to the server of the memory's tools and asks for their list: four requests
-// that cost 60 ms of processor time, and that a slow server would hold up for long. The bot knows the answers, so the
-// script gives them. Calls of the tools do reach the server.
-//
-// The CLI opens its session's file while it starts, and thereby empties a session that it resumes: a parked run that is
-// never used would leave that behind. The script lets it write nothing of a session before it asks the model.
-//
-// The CLI's own retention would remove sessions that are still needed, so it is off. The script removes the oldest
-// sessions instead, with what belongs to them, when the CLI starts: a parked run has done that before its task comes.
-// sessionsFile names those that are needed.
-//
-// After the result, the CLI takes a tenth of a second to end, and nothing of that matters here. The script ends it at
-// once.
-//
-// For commands, the CLI hides the user's and the system's git settings, and turns off credentials, hooks, ssh and
-// editors. Nobody could commit, because no author is set. The script gives commands the settings that the container
-// has.
-//
-// The CLI tells the model to remember things in ~/.gemini, where nobody reads them, and sends those files with every
-// request. No setting changes that: context.fileName only adds names, and GEMINI_SYSTEM_MD replaces the whole system
-// instruction. The script replaces that part of it with memoryText and hides the files. They stay where they are,
-// because a room from before may have something in them.
+//   - Node drops output that did not fit into a pipe at exit: the script makes writes block.
+//   - A line before each request, with a digest of it, tells an answer that was cut from the one that follows it.
+//   - The CLI also uses models of its own choice, and the gateway allows the configured one only: the script puts its
+//     name into every request.
+//   - A command that needs approval is stopped where the CLI starts its shell, also in a subagent: a line names it, the
+//     tool fails, and the script gives the model's next answer, which ends the run. The CLI's policy accepts no pattern
+//     with a repeated group, and a hook costs a process per command.
+//   - The stream calls every command successful: a line has the exit code, or the signal, of one that failed.
+//   - The script answers the CLI's questions about the memory's tools at its start. Calls do reach the server.
+//   - A parked run that is never used writes nothing of a session: the CLI would empty the one that it resumes.
+//   - The CLI's retention would remove sessions that are needed, so the script removes the oldest others at the
+//     start: see sessionsFile.
+//   - After the result, it ends the CLI at once.
+//   - The CLI hides the container's git settings from commands, and so nobody could commit: the script gives them
+//     back.
+//   - The CLI tells the model to remember things in ~/.gemini, where nobody reads them, and no setting changes that:
+//     the script puts memoryText in its place, and hides the files.
 //
 //go:embed preload.cjs
 var preloadScript string
@@ -65,11 +39,8 @@ var historyScript string
 //
 // The CLI waits until nobody has the output of a command open any more: for a server, until the task's time is up. So
 // the script ends the command's output soon after its shell has ended. From then on a process of its own reads what the
-// server prints, as node's end of the pipe would end with node, and the next line of the server would then kill it. It
-// keeps the beginning in a log where the CLI has its own logs of background processes. A command for which the model
-// itself asks to run in the background gets such a reader when the CLI ends. If the CLI is killed, it gets none.
-//
-// While a command prints, the script writes a line to the stream now and then. So a command that prints nothing shows.
+// server prints, which would otherwise end with node, and keeps the beginning in a log. While a command prints, the
+// script writes a line to the stream now and then. So a command that prints nothing shows.
 //
 //go:embed background.cjs
 var backgroundScript string

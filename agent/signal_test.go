@@ -6,15 +6,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
 )
 
-func readSignal(pieces ...string) Signal {
-	var r SignalReader
+// saying returns a stream in which the assistant has said these pieces, with a tool call for each "".
+func saying(pieces ...string) *stream {
+	s := &stream{}
 	for _, piece := range pieces {
-		r.Add(piece)
+		if piece == "" {
+			s.call(gjson.Result{})
+		} else {
+			s.say(piece)
+		}
 	}
-	return r.End()
+	return s
 }
+
+func readSignal(pieces ...string) Signal { return saying(pieces...).signal() }
 
 const whole = "<<<NEED_INPUT>>>\nWhich?\n<<<CONTEXT>>>\nTwo found.\n<<<END_INPUT>>>\n"
 
@@ -45,9 +53,7 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"fenced", "So:\n```\n" + whole + "```\nok", func(string) Signal { return asked("Which?", "Two found.", "So:", "ok") }},
 		{"fenced, named, spaced", "~~~~text\n\n" + whole + "\n~~~~~\n", func(string) Signal { return asked("Which?", "Two found.", "", "") }},
 		{"fenced in a list", "- ```\n  " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n  ") + "\n  ```\n", func(string) Signal { return asked("Which?", "Two found.", "", "") }},
-		{"the fence is left open", "```\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "", "") }},
 		{"code in the question", "<<<NEED_INPUT>>>\nThis?\n```sh\nrm x\n```\n<<<END_INPUT>>>", func(string) Signal { return asked("This?\n```sh\nrm x\n```", "", "", "") }},
-		{"code in a fenced question", "```\n<<<NEED_INPUT>>>\nThis?\n```sh\nrm x\n```\n<<<END_INPUT>>>\n```", func(string) Signal { return asked("This?\n```sh\nrm x\n```", "", "", "") }},
 		{"after other code", "```\nls\n```\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "```\nls\n```", "") }},
 		{"two", whole + strings.ReplaceAll(whole, "Which", "What"), func(string) Signal {
 			return asked("Which?", "Two found.", "", "What?\nTwo found.")
@@ -57,9 +63,6 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"a marker in the question's words", "<<<NEED_INPUT>>>\nis <<<NEED_INPUT>>> right?\n<<<END_INPUT>>>", func(string) Signal { return asked("is right?", "", "", "") }},
 		{"a marker for a question", "<<<NEED_INPUT>>>\n\\ <<<NEED_INPUT>>>\n<<<END_INPUT>>>", func(string) Signal { return asked("\\", "", "", "") }},
 		{"after an empty fence", "```\n\n```\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "```\n\n```", "") }},
-		{"quoted, then real", "```\nIt says:\n" + whole + "```\n" + whole, func(string) Signal {
-			return asked("Which?", "Two found.", "```\nIt says:\n"+whole+"```", "")
-		}},
 		{"not UTF-8", "\xff\n<<<NEED_INPUT>>>\n\xff?\n<<<END_INPUT>>>", func(string) Signal { return asked("\uFFFD?", "", "\uFFFD", "") }},
 
 		{"cut in the question", "So:\n<<<NEED_INPUT>>>\nWhich dat", cut},
@@ -71,8 +74,9 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"cut in a fence's marker", "```\n<<<NEED_INPUT", cut},
 		{"not a marker yet", "So:\n<<<", plain},
 
-		{"block quote", "> " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n> "), plain},
-		{"block quote of a fence", "> ```\n> " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n> ") + "\n> ```", plain},
+		{"quoted, then real", "```\nIt says:\n" + whole + "```\n" + whole, func(string) Signal {
+			return asked("Which?", "Two found.", "```\nIt says:\n"+whole+"```", "")
+		}},
 		{"fence with text before", "```\nprompt:\n" + whole + "```", plain},
 		{"fence with text after", "```\n" + whole + "and so on\n```\n", plain},
 		{"fence with two", "```\n" + whole + whole + "```\n", plain},
@@ -82,6 +86,12 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"fence in a fence", "````md\n```\n" + whole + "```\n````", plain},
 		{"shorter fence does not close", "````\nx\n```\n" + whole, plain},
 		{"other fence does not close", "```\nx\n~~~\n" + whole, plain},
+		{"on one line in a fence with text", "```\n<<<NEED_INPUT>>> q <<<END_INPUT>>> and so on\n```", plain},
+		{"mentioned in a question's code", "<<<NEED_INPUT>>>\nThis?\n```\necho '<<<END_INPUT>>>' x\n```\n<<<END_INPUT>>>", func(string) Signal {
+			return asked("This?\n```\necho '<<<END_INPUT>>>' x\n```", "", "", "")
+		}},
+		{"block quote", "> " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n> "), plain},
+		{"block quote of a fence", "> ```\n> " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n> ") + "\n> ```", plain},
 		{"indented code", "    " + strings.ReplaceAll(whole, "\n", "\n    "), plain},
 		{"tab", "\t<<<NEED_INPUT>>>\nq\n<<<END_INPUT>>>", plain},
 		{"within a sentence", "I would write <<<NEED_INPUT>>> q <<<END_INPUT>>>.", plain},
@@ -92,13 +102,9 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"on two lines", "<<<NEED_INPUT>>> q\n<<<CONTEXT>>> c <<<END_INPUT>>>", func(string) Signal { return asked("q", "c", "", "") }},
 		{"markers behind the words", "<<<NEED_INPUT>>>\nq <<<CONTEXT>>>\nc <<<END_INPUT>>>", func(string) Signal { return asked("q", "c", "", "") }},
 		{"on one line in a fence", "```\n<<<NEED_INPUT>>> q <<<CONTEXT>>> c <<<END_INPUT>>>\n```\nok", func(string) Signal { return asked("q", "c", "", "ok") }},
-		{"on one line in a fence with text", "```\n<<<NEED_INPUT>>> q <<<END_INPUT>>> and so on\n```", plain},
 		{"on one line in a block quote", "> <<<NEED_INPUT>>> q <<<CONTEXT>>> c <<<END_INPUT>>>", plain},
 		{"on one line in indented code", "    <<<NEED_INPUT>>> q <<<END_INPUT>>>", plain},
 		{"on one line, no question", "<<<NEED_INPUT>>> <<<CONTEXT>>> c <<<END_INPUT>>>", plain},
-		{"mentioned in a question's code", "<<<NEED_INPUT>>>\nThis?\n```\necho '<<<END_INPUT>>>' x\n```\n<<<END_INPUT>>>", func(string) Signal {
-			return asked("This?\n```\necho '<<<END_INPUT>>>' x\n```", "", "", "")
-		}},
 		{"cut on its line", "<<<NEED_INPUT>>> q <<<CONTE", cut},
 		{"code spans", "`<<<NEED_INPUT>>>`\nq\n`<<<END_INPUT>>>`", plain},
 		{"bullets", "- <<<NEED_INPUT>>>\n- <<<CONTEXT>>>\n- <<<END_INPUT>>>", plain},
@@ -110,7 +116,7 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := c.want(c.text)
-			if diff := cmp.Diff(want, readSignal(c.text)); diff != "" {
+			if diff := cmp.Diff(want, signalOf(c.text)); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(want, readSignal(strings.SplitAfter(c.text, "")...)); diff != "" {
@@ -132,16 +138,16 @@ func TestSignalBreak(t *testing.T) {
 		{"in a signal", "<<<NEED_INPUT>>>\nWhich?", "Done.\n<<<END_INPUT>>>", Signal{Before: "Done.\n<<<END_INPUT>>>"}},
 		{"in a marker", "<<<NEED_", "Done.", Signal{Before: "Done."}},
 		{"in a fence", "```\nls", whole, Signal{Kind: Asked, Question: "Which?", Context: "Two found."}},
-		{"after a fenced one", "```\n" + whole, "I went on.", Signal{Kind: Asked, Question: "Which?", Context: "Two found.", After: "I went on."}},
+		{"after a fenced one", "```\n" + whole + "```", "I went on.", Signal{Kind: Asked, Question: "Which?", Context: "Two found.", After: "I went on."}},
 		{"after one", whole + "So.", "I went on.", Signal{Kind: Asked, Question: "Which?", Context: "Two found.", After: "So.\n\nI went on."}},
 		{"before all", "", "Done.", Signal{Before: "Done."}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var r SignalReader
-			r.Add(c.before)
-			r.Break()
-			r.Add(c.after)
-			if diff := cmp.Diff(c.want, r.End()); diff != "" {
+			s := &stream{}
+			s.say(c.before)
+			s.call(gjson.Result{})
+			s.say(c.after)
+			if diff := cmp.Diff(c.want, s.signal()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -151,36 +157,27 @@ func TestSignalBreak(t *testing.T) {
 // If a model's answer was cut and is requested again, the first one does not count.
 func TestSignalMark(t *testing.T) {
 	for i := range len(whole) {
-		var r SignalReader
-		r.Add("So:\n" + whole[:i])
-		mark := r
-		r.Add(whole[i:] + "void\n```\n" + whole)
-		r.End()
-		r = mark
-		r.Add(whole[i:])
+		var s stream
+		s.say("So:\n" + whole[:i])
+		s.ask("a")
+		s.say(whole[i:] + "void\n```\n" + whole)
+		s.ask("a")
+		s.say(whole[i:])
 		want := Signal{Kind: Asked, Question: "Which?", Context: "Two found.", Before: "So:"}
-		if diff := cmp.Diff(want, r.End()); diff != "" {
+		if diff := cmp.Diff(want, s.signal()); diff != "" {
 			t.Fatalf("mark at %d: %s", i, diff)
 		}
 	}
 }
 
 func TestSignalBounds(t *testing.T) {
-	huge := strings.Repeat("é", MaxText)
-	var r SignalReader
-	r.Add(huge + "\n<<<NEED_INPUT>>>\n" + huge + "\n<<<CONTEXT>>>\n" + huge + "\n<<<END_INPUT>>>\n" + huge)
-	if held := cap(r.said.b) + cap(r.after.b) + cap(r.question.b) + cap(r.context.b) + cap(r.line); held > 4*MaxText {
-		t.Errorf("%d bytes buffered", held)
-	}
-	s := r.End()
-	if s.Kind != Asked || !s.Truncated || len(s.Question) > MaxQuestion || len(s.Context) > MaxQuestion || len(s.Before) > MaxText || len(s.After) > MaxText ||
+	long := strings.Repeat("é", MaxQuestion)
+	s := readSignal(long + "\n<<<NEED_INPUT>>>\n" + long + "\n<<<CONTEXT>>>\n" + long + "\n<<<END_INPUT>>>\n" + long)
+	if s.Kind != Asked || len(s.Question) > MaxQuestion || len(s.Context) > MaxQuestion || len(s.Before) > MaxText || len(s.After) > MaxText ||
 		!strings.HasSuffix(s.Question, "éé") {
-		t.Errorf("%q, %v: question %d, context %d, before %d, after %d bytes", s.Kind, s.Truncated, len(s.Question), len(s.Context), len(s.Before), len(s.After))
+		t.Errorf("%q: question %d, context %d, before %d, after %d bytes", s.Kind, len(s.Question), len(s.Context), len(s.Before), len(s.After))
 	}
-	if s := readSignal(strings.Repeat(" ", maxSignalLine) + "<<<NEED_INPUT>>>\nq\n<<<END_INPUT>>>"); s.Kind != NoSignal {
-		t.Error("a marker far into its line was accepted")
-	}
-	if s := readSignal("<<<NEED_INPUT>>>\n", strings.Repeat("30 KB ", 5000), "\n<<<END_INPUT>>>"); s.Kind != Asked || len(s.Question) != 29_999 || s.Truncated {
+	if s := readSignal("<<<NEED_INPUT>>>\n", strings.Repeat("30 KB ", 5000), "\n<<<END_INPUT>>>"); s.Kind != Asked || len(s.Question) != 29_999 {
 		t.Errorf("%d bytes of 30 KB", len(s.Question))
 	}
 }
@@ -203,16 +200,18 @@ func FuzzSignal(f *testing.F) {
 		n := uint(len(text)) + 1
 		i, j = min(i%n, j%n), max(i%n, j%n)
 		want := readSignal(text)
-		if diff := cmp.Diff(want, readSignal(text[:i], text[i:j], text[j:])); diff != "" {
-			t.Fatal(diff)
+		if utf8.ValidString(text[:i]) && utf8.ValidString(text[i:j]) && i > 0 && i < j && j < uint(len(text)) {
+			if diff := cmp.Diff(want, readSignal(text[:i], text[i:j], text[j:])); diff != "" {
+				t.Fatal(diff)
+			}
 		}
 		texts := []string{Unmark(text)}
 		if want.Kind == Asked {
 			texts = append(texts, want.Question, want.Context, want.Before, want.After)
 		}
 		for _, s := range texts {
-			if line := rawMarker(s); line != "" || Unmark(s) != s {
-				t.Fatalf("%q, of %q: %q", line, s, Unmark(s))
+			if !strings.ContainsAny(text, "`~>\x00") && (hasMarker(s) || Unmark(s) != s) {
+				t.Fatalf("%q: %q", s, Unmark(s))
 			}
 		}
 		for _, s := range []string{want.Question, want.Context, want.Before, want.After} {
@@ -246,33 +245,30 @@ func TestDraft(t *testing.T) {
 		{"code", "So:\n```\nls\n```\nok", "So:\n```\nls\n```\nok"},
 		{"part of a marker", "So:\n  <<<NEED_", "So:"},
 		{"something like a marker", "So:\n<<<NEEDLE", "So:\n<<<NEEDLE"},
-		{"two characters", "So:\n<<", "So:"},
-		{"no question", "<<<NEED_INPUT>>>\n<<<END_INPUT>>>\nSo:", "So:"},
 		{"in a sentence", "So: <<<NEED_INP", "So:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var r SignalReader
 			for i := range len(c.text) {
-				r.Add(c.text[i : i+1])
-				if d := r.Draft(); strings.Contains(d, needInput) || strings.Contains(d, endInput) || !strings.HasPrefix(c.text, d) && c.name != "no question" {
+				if d := draftOf(c.text[:i+1]); hasMarker(d) || !strings.HasPrefix(c.text, d) {
 					t.Fatalf("after %q: %q", c.text[:i+1], d)
 				}
 			}
-			if got := r.Draft(); got != c.want {
+			if got := draftOf(c.text); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
-			}
-			if s := r.End(); c.name == "a question" && s.Kind != Asked {
-				t.Errorf("Draft changed the signal: %+v", s)
 			}
 		})
 	}
-	var r SignalReader
-	r.Add(strings.Repeat("é", MaxDraft) + "\nend")
-	if d := r.Draft(); len(d) > MaxDraft || !utf8.ValidString(d) || !strings.HasSuffix(d, "é\nend") {
+	var long text
+	long.add(strings.Repeat("é", MaxDraft) + "\nend")
+	if d := long.draft(); len(d) > MaxDraft || !utf8.ValidString(d) || !strings.HasSuffix(d, "é\nend") {
 		t.Errorf("%d bytes", len(d))
 	}
-	r.Add("\n" + strings.Repeat("x", 2*maxSignalLine))
-	if d := r.Draft(); d != strings.Repeat("x", MaxDraft) {
+	long.add("\n" + strings.Repeat("x", 1<<20))
+	if d := long.draft(); d != strings.Repeat("x", MaxDraft) {
 		t.Errorf("%d bytes of a long line", len(d))
 	}
+}
+
+func hasMarker(s string) bool {
+	return strings.Contains(s, needInput) || strings.Contains(s, inContext) || strings.Contains(s, endInput)
 }

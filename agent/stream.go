@@ -2,9 +2,10 @@ package agent
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
+	"cmp"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state/clean"
@@ -13,8 +14,7 @@ import (
 const (
 	// MaxText bounds Outcome.Text, in bytes.
 	MaxText = 4 << 20
-	// maxLine bounds one line of the stream. A longer line is cut there, and the piece is used as far as it can be
-	// parsed (see mend).
+	// maxLine bounds one line of the stream. A longer line is cut there, and what comes before the cut is used.
 	maxLine = 1 << 20
 	// maxNames bounds the number of tool names and of open calls, maxErrors the number of error messages that are kept.
 	maxNames, maxErrors = 256, 8
@@ -44,12 +44,12 @@ type stream struct {
 	began     bool    // init was seen
 	result    *result // nil until the CLI's result
 	last, all text    // since the last tool call; of the whole run
-	signal    SignalReader
-	mark      SignalReader // the signal when the model was asked last
-	asked     string       // digest of the model's last request
-	requests  int          // to the model
-	waiting   bool         // the model was asked after the last tool result
-	held      *Held        // the first command that needs approval
+	question  Signal  // of an earlier message than the last one, or zero
+	since     int     // where in all the messages after that one begin
+	asked     string  // digest of the model's last request
+	requests  int     // to the model
+	waiting   bool    // the model was asked after the last tool result
+	held      *Held   // the first command that needs approval
 	tools     map[string]int
 	calls     callLog
 	errors    []string // the newest error messages
@@ -61,29 +61,6 @@ type result struct {
 	ok          bool
 	kind, error string
 	usage       Usage
-}
-
-// line is any line of the stream; each kind uses some of the fields.
-type line struct {
-	Type       string          `json:"type"`
-	SessionID  string          `json:"session_id"`
-	Model      string          `json:"model"`
-	Role       string          `json:"role"`
-	Content    string          `json:"content"`
-	ToolName   string          `json:"tool_name"`
-	ToolID     string          `json:"tool_id"`
-	Parameters json.RawMessage `json:"parameters"`
-	Status     string          `json:"status"`
-	Output     string          `json:"output"`
-	Error      json.RawMessage `json:"error"`
-	Time       stamp           `json:"timestamp"`
-	Message    string          `json:"message"`
-	Severity   string          `json:"severity"`
-	Asked      string          `json:"asked"`
-	Command    string          `json:"command"`
-	Dir        string          `json:"dir"`
-	Said       string          `json:"said"`
-	Stats      json.RawMessage `json:"stats"`
 }
 
 // Write takes the next bytes of the run's output.
@@ -123,44 +100,51 @@ func (s *stream) endLine() {
 	}
 	if cut {
 		s.truncated = true
-		raw = mend(raw)
+		raw = closed(raw)
 	}
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
 		return // other lines may occur between the events
 	}
-	var l line
-	// A field of another type than expected is left out; the rest still counts.
-	var wrongType *json.UnmarshalTypeError
-	if err := json.Unmarshal(raw, &l); err != nil && !errors.As(err, &wrongType) {
-		return
+	if cut || gjson.ValidBytes(raw) {
+		s.take(gjson.ParseBytes(raw))
 	}
-	s.take(l)
 }
 
-func (s *stream) take(l line) {
-	switch l.Type {
+// closed ends the string in which a line was cut. A field of another type than expected, or after the cut, is empty.
+func closed(line []byte) []byte {
+	tail := max(0, len(line)-len(`\u0000`))
+	if at := bytes.IndexByte(line[tail:], '\\'); at >= 0 { // perhaps within an escape
+		line = bytes.TrimRight(line[:tail+at], `\`)
+	}
+	return append(line, '"')
+}
+
+func (s *stream) take(l gjson.Result) {
+	switch l.Get("type").Str {
 	case "init":
 		s.began = true
-		s.session, s.model = clean.Clip(l.SessionID, 128), clean.Clip(l.Model, 128)
+		s.session, s.model = clean.Clip(l.Get("session_id").Str, 128), clean.Clip(l.Get("model").Str, 128)
 	case "message":
-		if l.Role == "assistant" && l.Content != "" {
-			s.say(l.Content)
+		if said := l.Get("content").Str; said != "" && l.Get("role").Str == "assistant" {
+			s.say(said)
 		}
 	case "tool_use":
 		s.call(l)
 	case "tool_result":
 		s.returned(l)
 	case "error":
-		s.fault(l.Message)
+		s.fault(l.Get("message").Str)
 	case "result":
 		s.conclude(l)
 	case "model_request": // a line of preloadScript's
-		s.ask(clean.Clip(l.Asked, 64))
-	case "held": // preloadScript's too
-		s.hold(l)
+		s.ask(clean.Clip(l.Get("asked").Str, 64))
+	case "held": // preloadScript's too; the first one of a run counts
+		if command := l.Get("command").Str; s.held == nil && strings.TrimSpace(command) != "" {
+			s.held = &Held{Command: command, Dir: heldDir(l.Get("dir").Str)}
+		}
 	case "exit": // of a command that failed; preloadScript's as well
-		s.calls.fail(argumentLine(l.Command), clean.Line(l.Said, 32))
+		s.calls.fail(argumentLine(l.Get("command").Str), clean.Line(l.Get("said").Str, 32))
 	case "tool_output": // backgroundScript's
 		if s.busy() {
 			s.tell(Event{Kind: EventSilent})
@@ -178,8 +162,7 @@ func (s *stream) say(piece string) {
 		s.truncated = true
 	}
 	s.all.add(piece)
-	s.signal.Add(piece)
-	s.tell(Event{Kind: EventText, Text: s.signal.Draft()})
+	s.tell(Event{Kind: EventText, Text: s.last.draft()})
 }
 
 // ask processes a request to the model. If the same request comes again with only text
@@ -188,19 +171,17 @@ func (s *stream) ask(asked string) {
 	if asked != "" && asked == s.asked {
 		s.last.back()
 		s.all.back()
-		s.signal = s.mark
 	}
 	s.asked = asked
 	s.requests++
 	s.waiting = true
 	s.last.keep()
 	s.all.keep()
-	s.mark = s.signal
 }
 
-func (s *stream) call(l line) {
+func (s *stream) call(l gjson.Result) {
 	s.asked = ""
-	name, lookup := strings.CutPrefix(clean.Line(l.ToolName, 64), memoryTools)
+	name, lookup := strings.CutPrefix(clean.Line(l.Get("tool_name").Str, 64), memoryTools)
 	if s.tools == nil {
 		s.tools = map[string]int{}
 	}
@@ -208,35 +189,30 @@ func (s *stream) call(l line) {
 		name = "other"
 	}
 	s.tools[name]++
-	id := clean.Clip(l.ToolID, 128)
-	detail, purpose := argument(l.Parameters)
-	s.calls.begin(id, openCall{Call: Call{Tool: name, Detail: detail}, began: l.Time.at, lookup: lookup})
-	s.last.reset()
+	id := clean.Clip(l.Get("tool_id").Str, 128)
+	detail, purpose := argument(l.Get("parameters"))
+	s.calls.begin(id, openCall{Call: Call{Tool: name, Detail: detail}, began: l.Get("timestamp").Time(), lookup: lookup})
 	s.all.paragraph()
-	s.signal.Break()
+	if s.question.Kind != Asked {
+		s.question, s.since = signalOf(s.last.String()), len(s.all.b)
+	}
+	s.last.reset()
 	s.tell(Event{Kind: EventTool, ID: id, Tool: name, Detail: detail, Purpose: purpose})
 }
 
-// hold records a command that needs approval; the first one of a run counts.
-func (s *stream) hold(l line) {
-	if s.held == nil && strings.TrimSpace(l.Command) != "" {
-		s.held = &Held{Command: l.Command, Dir: heldDir(l.Dir)}
-	}
-}
-
-func (s *stream) returned(l line) {
-	id := clean.Clip(l.ToolID, 128)
+func (s *stream) returned(l gjson.Result) {
+	id, output := clean.Clip(l.Get("tool_id").Str, 128), l.Get("output").Str
 	s.waiting = false
-	e := Event{Kind: EventToolResult, ID: id, Detail: clean.Line(l.Output, 200)}
-	if l.Status == "error" {
+	e := Event{Kind: EventToolResult, ID: id, Detail: clean.Line(output, 200)}
+	if l.Get("status").Str == "error" {
 		e.Failed = true
-		if _, message := faultOf(l.Error); message != "" {
+		if _, message := faultOf(l.Get("error")); message != "" {
 			e.Detail = clean.Line(message, 200)
 		}
 	} else if fault := s.calls.open[id].fault; fault != "" {
-		e.Failed, e.Detail = true, clean.Line(fault+": "+l.Output, 200)
+		e.Failed, e.Detail = true, clean.Line(fault+": "+output, 200)
 	}
-	e.Tool = s.calls.end(id, e.Detail, e.Failed, l.Time.at)
+	e.Tool = s.calls.end(id, e.Detail, e.Failed, l.Get("timestamp").Time())
 	s.tell(e)
 }
 
@@ -252,18 +228,12 @@ func (s *stream) fault(message string) {
 	s.tell(Event{Kind: EventError, Failed: true, Detail: clean.Line(message, 200)})
 }
 
-func (s *stream) conclude(l line) {
-	var stats struct {
-		Total  int64 `json:"total_tokens"`
-		Input  int64 `json:"input_tokens"`
-		Output int64 `json:"output_tokens"`
-		Cached int64 `json:"cached"`
-	}
-	_ = json.Unmarshal(l.Stats, &stats) // without stats there is still a result
-	s.result = &result{ok: l.Status == "success",
-		usage: Usage{Input: stats.Input, Output: stats.Output, Cached: stats.Cached, Total: stats.Total}}
-	s.result.kind, s.result.error = faultOf(l.Error)
-	s.result.kind, s.result.error = clean.Line(s.result.kind, 64), clean.Line(s.result.error, 4000)
+func (s *stream) conclude(l gjson.Result) {
+	stats := l.Get("stats") // without stats there is still a result
+	s.result = &result{ok: l.Get("status").Str == "success", usage: Usage{Input: stats.Get("input_tokens").Int(),
+		Output: stats.Get("output_tokens").Int(), Cached: stats.Get("cached").Int(), Total: stats.Get("total_tokens").Int()}}
+	kind, message := faultOf(l.Get("error"))
+	s.result.kind, s.result.error = clean.Line(kind, 64), clean.Line(message, 4000)
 }
 
 // busy reports whether a tool is running, so that silence does not mean a slow model.
@@ -275,13 +245,19 @@ func (s *stream) unasked() bool {
 	return !s.waiting && strings.TrimSpace(s.last.String()) == "" && (s.requests > 0 || len(s.tools) == 0)
 }
 
+// signal returns the first question of the run. Without one, it is about the last message.
+func (s *stream) signal() Signal {
+	if s.question.Kind != Asked {
+		return signalOf(s.last.String())
+	}
+	asked := s.question
+	asked.After = strings.TrimSpace(asked.After + "\n\n" + unmarked(hide(string(s.all.b[s.since:])), MaxText))
+	return asked
+}
+
 // answer returns the text for the room.
 func (s *stream) answer() string {
-	unmarked := func(t text) string { return strings.TrimSpace(Unmark(strings.TrimSpace(t.String()))) }
-	if t := unmarked(s.last); t != "" {
-		return t
-	}
-	return unmarked(s.all)
+	return cmp.Or(unmarked(hide(s.last.String()), MaxText), unmarked(hide(s.all.String()), MaxText))
 }
 
 func (s *stream) tell(e Event) {

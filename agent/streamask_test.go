@@ -70,10 +70,10 @@ func TestStreamSignal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := read(t, strings.Join(c.lines, "\n"), 0)
-			if diff := cmp.Diff(c.want, s.signal.End()); diff != "" {
+			if diff := cmp.Diff(c.want, s.signal()); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(c.want, s.signal.End()); diff != "" {
+			if diff := cmp.Diff(c.want, s.signal()); diff != "" {
 				t.Errorf("once more: %s", diff)
 			}
 		})
@@ -86,7 +86,6 @@ func TestStreamAnswerHasNoMarkers(t *testing.T) {
 		"So:\n<<<NEED_INPUT>>>\n<<<CONTEXT>>>\nnothing to ask\n<<<END_INPUT>>>": "So:\nnothing to ask",
 		"<<<NEED_INPUT>>>\n<<<END_INPUT>>>":                                     "",
 		"So:\n<<<NEED_INPUT>>>\nWhich da":                                       "So:\nWhich da",
-		"Ask with `<<<NEED_INPUT>>>`.":                                          "Ask with `<<<NEED_INPUT>>>`.",
 	} {
 		s, _ := read(t, fmt.Sprintf(`{"type":"message","role":"assistant","content":%q}`, said), 0)
 		if got := s.answer(); got != want {

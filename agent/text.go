@@ -2,8 +2,10 @@ package agent
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"matrix-tui/state/clean"
 )
@@ -45,6 +47,9 @@ func (t *text) back() {
 	}
 }
 
+// draft is draftOf the text, without a copy of all of it.
+func (t *text) draft() string { return draftOf(string(t.b[max(0, len(t.b)-4*MaxDraft):])) }
+
 func (t *text) reset()         { t.b, t.kept, t.full = t.b[:0], 0, false }
 func (t *text) String() string { return string(t.b) }
 
@@ -53,15 +58,10 @@ var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_p
 	"prompt", "agent_name", "name"}
 
 // argument returns the one argument of a tool call to show, and what the agent says that the call is for, or "".
-func argument(parameters json.RawMessage) (detail, purpose string) {
-	var all map[string]any
-	if json.Unmarshal(parameters, &all) != nil {
-		return "", ""
-	}
-	purpose, _ = all["description"].(string)
-	purpose = argumentLine(purpose)
+func argument(parameters gjson.Result) (detail, purpose string) {
+	purpose = argumentLine(parameters.Get("description").Str)
 	for _, name := range arguments {
-		if s, ok := all[name].(string); ok && s != "" {
+		if s := parameters.Get(name).Str; s != "" {
 			return argumentLine(s), purpose
 		}
 	}
@@ -71,59 +71,6 @@ func argument(parameters json.RawMessage) (detail, purpose string) {
 func argumentLine(s string) string { return clean.Line(s, 200) }
 
 // faultOf reads an error field: an object with type and message, or a string.
-func faultOf(raw json.RawMessage) (kind, message string) {
-	var e struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(raw, &e) == nil {
-		return e.Type, e.Message
-	}
-	if json.Unmarshal(raw, &message) == nil {
-		return "", message
-	}
-	return e.Type, e.Message
-}
-
-// mend closes the strings, arrays and objects that a cut left open, so that what came
-// before the cut can be parsed. If the cut is inside a key, the result does not parse
-// and the line is lost.
-func mend(cut []byte) []byte {
-	var closers []byte
-	inString := false
-	escape := -1 // where an unfinished escape begins
-	for i := 0; i < len(cut); i++ {
-		c := cut[i]
-		switch {
-		case inString && c == '\\':
-			need := 2
-			if i+1 < len(cut) && cut[i+1] == 'u' {
-				need = 6
-			}
-			if i+need > len(cut) {
-				escape = i
-			}
-			i += need - 1
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{':
-			closers = append(closers, '}')
-		case c == '[':
-			closers = append(closers, ']')
-		case (c == '}' || c == ']') && len(closers) > 0:
-			closers = closers[:len(closers)-1]
-		}
-	}
-	if escape >= 0 {
-		cut = cut[:escape]
-	}
-	out := append(make([]byte, 0, len(cut)+len(closers)+1), cut...)
-	if inString {
-		out = append(out, '"')
-	}
-	for i := len(closers) - 1; i >= 0; i-- {
-		out = append(out, closers[i])
-	}
-	return out
+func faultOf(field gjson.Result) (kind, message string) {
+	return field.Get("type").Str, cmp.Or(field.Str, field.Get("message").Str)
 }

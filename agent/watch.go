@@ -17,18 +17,17 @@ type watch struct {
 	flood  func()    // called when the stream is flooded, perhaps more than once
 	last   time.Time // time of the last output
 	timer  *time.Timer
-	quit   chan struct{}
-	gone   chan struct{}
-	once   sync.Once
+	closed bool
 }
 
 func newWatch(emit func(Event)) *watch {
 	if emit == nil {
 		emit = func(Event) {}
 	}
-	w := &watch{stream: &stream{emit: emit}, emit: emit, last: time.Now(), timer: time.NewTimer(slowAfter),
-		quit: make(chan struct{}), gone: make(chan struct{})}
-	go w.listen()
+	w := &watch{stream: &stream{emit: emit}, emit: emit, last: time.Now()}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(slowAfter, w.silence)
 	return w
 }
 
@@ -36,7 +35,7 @@ func newWatch(emit func(Event)) *watch {
 func (w *watch) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(p) > 0 {
+	if len(p) > 0 && !w.closed {
 		w.last = time.Now()
 		w.timer.Reset(slowAfter)
 	}
@@ -65,30 +64,19 @@ func (w *watch) offset() int64 {
 	return w.stream.written
 }
 
-// close stops the timer; the stream can be read afterwards.
+// close ends the events about silence; the stream can be read afterwards.
 func (w *watch) close() {
-	w.once.Do(func() { close(w.quit) })
-	<-w.gone
-}
-
-func (w *watch) listen() {
-	defer close(w.gone)
-	defer w.timer.Stop()
-	for {
-		select {
-		case <-w.quit:
-			return
-		case <-w.timer.C:
-			w.silence()
-		}
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.timer.Stop()
 }
 
 func (w *watch) silence() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	quiet := time.Since(w.last)
-	if quiet < slowAfter { // output has just come, and has set the timer
+	if w.closed || quiet < slowAfter { // output has just come, and has set the timer
 		return
 	}
 	kind := EventSlow

@@ -104,7 +104,6 @@ type Details struct {
 
 	Result     string `json:"result,omitempty"`      // the final message to the room
 	StatusLine string `json:"status_line,omitempty"` // for status.md; empty if the agent wrote a complete entry
-	StatusFrom int64  `json:"status_from,omitempty"` // where it replaces what the agent wrote, in bytes; 0: it comes at the end
 	StatusSize int64  `json:"status_size,omitempty"` // of status.md at the end of the run; -1 if unknown
 	NoOutbox   bool   `json:"no_outbox,omitempty"`   // the last run ended without an outbox in its container
 }

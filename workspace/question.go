@@ -21,11 +21,8 @@ type Answered struct {
 	By               string // localpart of the user's ID; "" = "user"
 }
 
-// PreviousAnswers are people's answers to the agent's questions about a task, oldest
-// first, for the prompt; "" if there are none. It always contains the newest, and as
-// many others as fit into MaxAnswers.
-func PreviousAnswers(answers []Answered) string { return previousAnswers(answers, MaxAnswers) }
-
+// previousAnswers returns people's answers to the agent's questions about a task, oldest first, for the prompt; "" if
+// there are none. It always contains the newest, and as many others as fit into limit bytes.
 func previousAnswers(answers []Answered, limit int) string {
 	if len(answers) == 0 {
 		return ""

@@ -27,7 +27,7 @@ func TestPreviousAnswers(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, PreviousAnswers(test.answers)); diff != "" {
+			if diff := cmp.Diff(test.want, previousAnswers(test.answers, MaxAnswers)); diff != "" {
 				t.Errorf("%.3000s", diff)
 			}
 		})
@@ -37,7 +37,7 @@ func TestPreviousAnswers(t *testing.T) {
 func TestPreviousAnswersBounds(t *testing.T) {
 	for _, text := range []string{"@", "\\@", "€", "\xff@", "\xffa", "a b ", "\n"} {
 		long := strings.Repeat(text, 60_000)
-		got := PreviousAnswers([]Answered{{"q", "a", "b"}, {long, long, long}, {long, long, long}})
+		got := previousAnswers([]Answered{{"q", "a", "b"}, {long, long, long}, {long, long, long}}, MaxAnswers)
 		if len(got) > MaxAnswers+200 || !utf8.ValidString(got) || inlined.MatchString(got) {
 			t.Errorf("%q: %d bytes", text, len(got))
 		}

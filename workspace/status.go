@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,34 +25,6 @@ const (
 func StatusLines(now time.Time, task, outcome string) string {
 	stamp := now.Format("[2006-01-02 15:04] ")
 	return "\n" + stamp + "Task: " + StatusText(task) + "\n" + stamp + StatusText(outcome) + "\n"
-}
-
-// hasTask finds a line that names the task, with or without a time.
-var hasTask = regexp.MustCompile(`(?m)^[ \t]*(?:[-*][ \t]+)?(?:\[[^\]\n]*\][ \t]*)?Task:`)
-
-// StatusEntry completes what the agent has added to status.md: it returns the text that
-// should be there instead. An entry has a line with the task and a line with the outcome,
-// whoever wrote them. With always, the outcome is added in any case: the agent could not
-// know it.
-func StatusEntry(now time.Time, added, task, outcome string, always bool) string {
-	if strings.TrimSpace(added) == "" {
-		return StatusLines(now, task, outcome)
-	}
-	stamp := now.Format("[2006-01-02 15:04] ")
-	lines := 0
-	for line := range strings.Lines(added) {
-		if strings.TrimSpace(line) != "" && !hasTask.MatchString(line) {
-			lines++
-		}
-	}
-	out := strings.TrimRight(added, "\n") + "\n"
-	if !hasTask.MatchString(added) {
-		out = "\n" + stamp + "Task: " + StatusText(task) + "\n" + strings.TrimLeft(out, "\n")
-	}
-	if lines == 0 || always {
-		out += stamp + StatusText(outcome) + "\n"
-	}
-	return out
 }
 
 // TaskFile returns the content of task.md: the task as it was written, without NUL, ending in a newline, at most

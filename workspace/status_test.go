@@ -28,35 +28,6 @@ func TestStatusLines(t *testing.T) {
 	}
 }
 
-func TestStatusEntry(t *testing.T) {
-	now := time.Date(2026, 2, 24, 2, 45, 31, 0, time.UTC)
-	const head, outcome = "\n[2026-02-24 02:45] Task: a\n", "[2026-02-24 02:45] b\n"
-	tests := []struct {
-		name, added, want string
-		always            bool
-	}{
-		{"nothing", " \n", head + outcome, false},
-		{"only an outcome", "Created x.", head + "Created x.\n", false},
-		{"an outcome with a time, after an empty line", "\n[2026-02-24 02:44] Created x.\n", head + "[2026-02-24 02:44] Created x.\n", false},
-		{"only the task", "\n[2026-02-24 02:44] Task: a\n", "\n[2026-02-24 02:44] Task: a\n" + outcome, false},
-		{"complete", "\n[2026-02-24 02:44] Task: a\n[2026-02-24 02:44] x\n", "\n[2026-02-24 02:44] Task: a\n[2026-02-24 02:44] x\n", false},
-		{"complete, as a list", "- Task: a\n- Result: x", "- Task: a\n- Result: x\n", false},
-		{"mentions a task", "Next Task: c\n", head + "Next Task: c\n", false},
-		{"stopped in the middle", "half of it\n", head + "half of it\n" + outcome, true},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got := StatusEntry(now, test.added, "a", "b", test.always)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
-			if again := StatusEntry(now, got, "a", "b", false); again != got {
-				t.Errorf("not stable: %q", again)
-			}
-		})
-	}
-}
-
 func TestTaskFile(t *testing.T) {
 	tests := []struct{ task, want string }{
 		{"write @x\n\n", "write @x\n"},

@@ -67,9 +67,8 @@ func (d *room) ask(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	first, err := d.gates.enter(ctx, gated)
-	if err != nil {
-		d.askFailed(w, r, err)
+	if closure, closed := d.gates.closed(gated); closed {
+		d.askFailed(w, r, &closure)
 		return
 	}
 	if call.Streams {
@@ -81,7 +80,6 @@ func (d *room) ask(w http.ResponseWriter, r *http.Request) {
 		&httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
 	resp, err := d.out.RoundTrip(d.upstream(traced, r, path, query, body))
 	if err != nil {
-		d.gates.leave(gated, first, 0, nil)
 		if sent.Load() { // the model has the request, whoever has hung up
 			d.count(&cost, http.StatusOK)
 		}
@@ -89,7 +87,7 @@ func (d *room) ask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
-	if closure, closed := d.verdict(gated, first, resp); closed {
+	if closure, closed := d.verdict(gated, resp); closed {
 		d.count(&cost, resp.StatusCode)
 		d.askFailed(w, r, &closure)
 		return

@@ -2,11 +2,9 @@ package gemini
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 )
@@ -38,8 +36,7 @@ func (c *Closure) Error() string {
 }
 
 // gates remember which models take no requests. A gate exists from the first refusal to the next success, for models
-// that a room may use, so there are few. When a gate's time has passed, one request of all rooms goes first, and the
-// others wait for its answer.
+// that a room may use, so there are few.
 type gates struct {
 	now    func() time.Time
 	mu     sync.Mutex
@@ -50,7 +47,6 @@ type gate struct {
 	refused  int // requests in a row
 	closures int // the last of which is Closure; 0 = it is open
 	Closure
-	probe chan struct{} // closed when the request that goes first has its answer; nil if there is none
 }
 
 // after returns the gate after another refusal.
@@ -79,46 +75,21 @@ func busy(r *Refusal) bool {
 	return r.Kind == Quota && !r.None || r.Kind == Overload && r.Status >= http.StatusServiceUnavailable
 }
 
-// enter waits until a request may be sent to a model; first says that others wait for its answer. The error is a
-// *Closure if nothing may be sent for now, or ctx's.
-func (g *gates) enter(ctx context.Context, model string) (first bool, err error) {
-	for {
-		g.mu.Lock()
-		at := g.models[model]
-		switch {
-		case at == nil || at.closures == 0:
-			g.mu.Unlock()
-			return false, nil
-		case g.now().Before(at.Until):
-			closure := at.Closure
-			g.mu.Unlock()
-			return false, &closure
-		case at.probe == nil:
-			at.probe = make(chan struct{})
-			g.mu.Unlock()
-			return true, nil
-		}
-		probe := at.probe
-		g.mu.Unlock()
-		select {
-		case <-probe:
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-	}
-}
-
-// leave notes the answer to a request that enter has let in: its status, 0 for none, and what is refused. It returns
-// the closure if that closes the model.
-func (g *gates) leave(model string, first bool, status int, r *Refusal) (c Closure, closed bool) {
+// closed returns until when nothing may be sent to a model, if that is so.
+func (g *gates) closed(model string) (c Closure, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at := g.models[model]
-	if first && at != nil && at.probe != nil {
-		close(at.probe)
-		at.probe = nil
+	if at := g.models[model]; at != nil && g.now().Before(at.Until) {
+		return at.Closure, true
 	}
-	switch {
+	return Closure{}, false
+}
+
+// note notes the status of a model's answer, and what is refused. It returns the closure if that closes the model.
+func (g *gates) note(model string, status int, r *Refusal) (c Closure, closed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch at := g.models[model]; {
 	case r != nil && busy(r):
 		if at == nil {
 			at = new(gate)
@@ -126,7 +97,7 @@ func (g *gates) leave(model string, first bool, status int, r *Refusal) (c Closu
 		}
 		*at = at.after(r, g.now())
 		return at.Closure, g.now().Before(at.Until)
-	case status > 0 && status < http.StatusInternalServerError:
+	case status < http.StatusInternalServerError:
 		delete(g.models, model)
 	}
 	return Closure{}, false
@@ -134,7 +105,7 @@ func (g *gates) leave(model string, first bool, status int, r *Refusal) (c Closu
 
 // verdict notes the model's answer in its gate. It returns the closure if the answer closes it: the agent learns that,
 // and not the answer, so that it makes no more attempts.
-func (d *room) verdict(model string, first bool, resp *http.Response) (c Closure, closed bool) {
+func (d *room) verdict(model string, resp *http.Response) (c Closure, closed bool) {
 	var refusal *Refusal
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError {
 		said, rest := new(bytes.Buffer), resp.Body
@@ -150,19 +121,11 @@ func (d *room) verdict(model string, first bool, resp *http.Response) (c Closure
 	if model == "" {
 		return c, false
 	}
-	return d.gates.leave(model, first, resp.StatusCode, refusal)
+	return d.gates.note(model, resp.StatusCode, refusal)
 }
 
 // Closed returns until when nothing is sent to a model, if that is so.
-func (r *Route) Closed(model string) (c Closure, closed bool) {
-	r.gates.mu.Lock()
-	defer r.gates.mu.Unlock()
-	at := r.gates.models[strings.TrimPrefix(model, "models/")]
-	if at == nil || !r.gates.now().Before(at.Until) {
-		return Closure{}, false
-	}
-	return at.Closure, true
-}
+func (r *Route) Closed(model string) (c Closure, closed bool) { return r.gates.closed(Bare(model)) }
 
 // Limited is the number of consecutive requests to one model, over all rooms, that its server has refused because of a
 // quota, and how long nothing is sent because of it.

@@ -45,10 +45,9 @@ func (s *settledRuns) take() []string {
 	return ids
 }
 
-// WriteStatus completes the entry in status.md unless that was done before a restart: then
+// WriteStatus adds the task's entry to status.md unless that was done before a restart: then
 // the file does not have its size after the run any more, or contains the entry near its
-// end if that size is -1. What the agent wrote is replaced in a copy, so that nothing is
-// lost in between. The agent controls the path, so anything but a regular file is an error.
+// end if that size is -1. The agent controls the path, so anything but a regular file is an error.
 func WriteStatus(ctx context.Context, container *sandbox.Container, rec state.Task) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then
@@ -56,12 +55,9 @@ if [ "$3" -lt 0 ]; then
 else
 	[ "$(stat -c %s -- "$1" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
 fi
-[ "$4" -gt 0 ] || { printf %s "$2" >> "$1"; exit; }
-[ "$(stat -c %s -- "$1")" = "$3" ] || exit 0
-new=$(mktemp -- "$1.XXXXXX") && cp -p -- "$1" "$new" && truncate -s "$4" -- "$new" && printf %s "$2" >> "$new" && mv -T -- "$new" "$1" || { rm -f -- "$new"; exit 4; }`
+printf %s "$2" >> "$1"`
 	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{
 		"sh", "-c", script, "sh", workspace.StatusPath, rec.StatusLine, strconv.FormatInt(rec.StatusSize, 10),
-		strconv.FormatInt(rec.StatusFrom, 10),
 	}})
 	if err != nil {
 		return fmt.Errorf("write status.md: %w", err)

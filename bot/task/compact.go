@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"regexp"
-	"slices"
 	"strings"
 
 	"matrix-tui/agent"
@@ -18,8 +17,6 @@ const (
 	// fit into a prompt.
 	keptTurns = 8
 	keptBytes = 16 << 10
-	// maxExtract bounds a message in a summary that no model wrote, in bytes.
-	maxExtract = 200
 
 	summaryHead = "Summary of the conversation before the following messages:\n\n"
 )
@@ -76,9 +73,9 @@ func (c compaction) current() bool {
 	return now != "" && (now == c.t.rec.BaseSession || now == c.t.rec.Session)
 }
 
-// outcome returns the outcome of a compaction, and stores the summary in the record: the agent's, or one from the
-// history if the agent wrote none.
-func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcome {
+// outcome returns the outcome of a compaction, and stores the agent's summary in the record. Without a summary, the
+// session stays.
+func (c compaction) outcome(out agent.Outcome) agent.Outcome {
 	t := c.t
 	if !t.rec.Compact || out.Ended == agent.Stopped || out.Ended == agent.Limited {
 		return out
@@ -88,27 +85,28 @@ func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcom
 			"I did not compact the session: somebody has started a new one meanwhile.", ""
 		return out
 	}
-	history := t.env.Store.Conversations.History(t.env.ID)
-	kept := newestTurns(history)
-	before, why := int64(0), ""
-	if t.rec.Summary = strings.TrimSpace(text.Visible(out.Text)); out.Ended != agent.Completed || t.rec.Summary == "" {
-		t.rec.Summary = extract(history[:len(history)-kept])
-		if why = " The model wrote no summary, so this one has the beginnings of the earlier messages."; t.rec.Summary == "" {
-			t.rec.Summary, why = "(Nothing came before them.)", " The model wrote no summary, and there are no earlier messages."
+	summary := strings.TrimSpace(text.Visible(out.Text))
+	if out.Ended != agent.Completed || summary == "" {
+		out.Detail, out.Text = strings.TrimSpace("I did not compact the session, because the model wrote no summary. "+
+			out.Detail), ""
+		switch out.Ended {
+		case agent.Completed, agent.NeedsInput, agent.NeedsApproval: // it must not wait for an answer
+			out.Ended = agent.Empty
 		}
-		if out.Detail != "" {
-			why += " " + out.Detail
-		}
-	} else if len(out.Tools) == 0 && !t.rec.Overflow && !t.rec.Refused {
+		return out
+	}
+	before := int64(0)
+	if len(out.Tools) == 0 && !t.rec.Overflow && !t.rec.Refused {
 		before = out.Usage.Input // of one request, with the whole session
 	}
-	t.rec.Summary = text.Cut(t.rec.Summary, maxSummary)
-	t.rec.Compacted = true
+	t.rec.Summary, t.rec.Compacted = text.Cut(summary, maxSummary), true
+	history := t.env.Store.Conversations.History(t.env.ID)
+	kept := newestTurns(history)
 	after := len(t.rec.Summary)
 	for _, turn := range history[len(history)-kept:] {
 		after += len(turn.Content)
 	}
-	out.Ended, out.Detail, out.Text = agent.Completed, "", compactedText(kept, before, int64(after/4))+why
+	out.Detail, out.Text = "", compactedText(kept, before, int64(after/4))
 	return out
 }
 
@@ -147,22 +145,4 @@ func newestTurns(history []state.Turn) (n int) {
 		}
 	}
 	return n
-}
-
-// extract returns the beginnings of turns, the newest that fit; an earlier summary stays whole.
-func extract(turns []state.Turn) string {
-	var lines []string
-	left := maxSummary
-	for _, turn := range slices.Backward(turns) {
-		line := "- " + turn.Role + ": " + text.OneLine(turn.Content, maxExtract)
-		if earlier, is := strings.CutPrefix(turn.Content, summaryHead); is {
-			line = text.Cut(earlier, max(left-1, 0))
-		}
-		if left -= len(line) + 1; left < 0 {
-			break
-		}
-		lines = append(lines, line)
-	}
-	slices.Reverse(lines)
-	return strings.Join(lines, "\n")
 }

@@ -32,24 +32,6 @@ func TestNewestTurns(t *testing.T) {
 	}
 }
 
-func TestExtract(t *testing.T) {
-	history := []state.Turn{{Role: "assistant", Content: summaryHead + "the port is 5433\nthe host is a"}, {Role: "user", Content: "one\ntwo"}, {Role: "assistant", Content: strings.Repeat("x", 1000)}}
-	want := "the port is 5433\nthe host is a\n- user: one two\n- assistant: " + strings.Repeat("x", 197) + "…"
-	if diff := cmp.Diff(want, extract(history)); diff != "" {
-		t.Error(diff)
-	}
-	var long []state.Turn
-	for range 500 {
-		long = append(long, state.Turn{Role: "user", Content: strings.Repeat("é", 5000)})
-	}
-	if got := extract(append(long, state.Turn{Role: "user", Content: "newest"})); len(got) > maxSummary || !strings.HasSuffix(got, "\n- user: newest") {
-		t.Errorf("%d bytes: …%s", len(got), got[len(got)-40:])
-	}
-	if got := extract([]state.Turn{{Content: summaryHead + strings.Repeat("x", 2*maxSummary)}}); len(got) > maxSummary || len(got) < maxSummary-10 {
-		t.Errorf("%d bytes of an earlier summary", len(got))
-	}
-}
-
 func TestKeep(t *testing.T) {
 	for text, want := range map[string]string{"!compact": "", "!Compact  the port ": "the port", "A file came.\n!compact it": "it", "edited to this": "edited to this", "ȺȺȺȺȺȺȺȺȺ !compact": ""} {
 		if got := (compaction{&Task{text: text}}).keep(); got != want {

@@ -145,45 +145,16 @@ func statusOutcome(out agent.Outcome) string {
 	return first
 }
 
-// maxRewritten is the largest status.md of which the end is replaced, in bytes.
-const maxRewritten = 1 << 20
-
-// enterStatus decides what is missing in status.md. If the file may have changed since the
-// last run, because the task has waited, its size is unknown.
+// enterStatus writes the task's entry for status.md. If the file may have changed since the last run, because the task
+// has waited, its size is unknown.
 func (e ending) enterStatus(waited bool) {
-	rec, out, now := &e.t.rec, e.out, time.Now().In(e.t.env.rules().Zone)
-	recall, answers := e.t.env.Recall, answersOf(e.t)
-	task, outcome := recall.Conceal(e.t.text, answers), recall.ConcealOutcome(statusOutcome(out), answers)
-	var file sandbox.Watched
-	for _, w := range out.Status.Watch {
-		if w.Path == workspace.StatusPath {
-			file = w
+	rec, recall, answers := &e.t.rec, e.t.env.Recall, answersOf(e.t)
+	rec.StatusSize = -1
+	for _, w := range e.out.Status.Watch {
+		if w.Path == workspace.StatusPath && !waited {
+			rec.StatusSize = w.After
 		}
 	}
-	rec.StatusSize, rec.StatusFrom = file.After, 0
-	rec.StatusLine = workspace.StatusLines(now, task, outcome)
-	if waited {
-		rec.StatusSize = -1
-		return
-	}
-	added, ok := addedTo(file)
-	if !ok {
-		return
-	}
-	rec.StatusFrom = file.Before
-	rec.StatusLine = workspace.StatusEntry(now, added, task, outcome, out.Ended == agent.Stopped)
-	if strings.TrimRight(rec.StatusLine, "\n") == strings.TrimRight(added, "\n") {
-		rec.StatusLine, rec.StatusFrom = "", 0
-	}
-}
-
-// addedTo returns what a run has added to a file. It returns false if that is nothing or more than can be seen, if the
-// file is too large to be written again, or if it was not just continued, on a new line.
-func addedTo(file sandbox.Watched) (added string, ok bool) {
-	n := file.After - file.Before
-	from := int64(len(file.Tail)) - n
-	if n <= 0 || file.Before <= 0 || file.Before > maxRewritten || from <= 0 || strings.Contains(file.Tail, "\uFFFD") {
-		return "", false
-	}
-	return file.Tail[from:], file.Tail[from-1] == '\n' || file.Tail[from] == '\n'
+	rec.StatusLine = workspace.StatusLines(time.Now().In(e.t.env.rules().Zone), recall.Conceal(e.t.text, answers),
+		recall.ConcealOutcome(statusOutcome(e.out), answers))
 }
