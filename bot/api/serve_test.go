@@ -84,54 +84,6 @@ func TestServeCuts(t *testing.T) {
 	}
 }
 
-// TestBoundedConnections: only so many connections are accepted, and one that is closed makes room.
-func TestBoundedConnections(t *testing.T) {
-	ln, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBounded(ln, 2)
-	accepted := make(chan net.Conn)
-	ended := make(chan error, 1)
-	go func() {
-		for {
-			conn, err := b.Accept()
-			if err != nil {
-				ended <- err
-				return
-			}
-			accepted <- conn
-		}
-	}()
-	for range 3 {
-		conn, err := net.Dial("tcp", ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	first, second := <-accepted, <-accepted
-	defer second.Close()
-	select {
-	case <-accepted:
-		t.Fatal("a third one was accepted")
-	case <-time.After(50 * time.Millisecond):
-	}
-	for range 2 { // the second close releases nothing
-		_ = first.Close()
-	}
-	defer (<-accepted).Close()
-	if got := len(b.slots); got != 2 {
-		t.Errorf("%d slots are taken, want 2", got)
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-ended; err == nil {
-		t.Error("Accept continues after Close")
-	}
-}
-
 // TestLongHeader: a header is bounded too. The client may still be sending it
 // when the connection is closed.
 func TestLongHeader(t *testing.T) {
