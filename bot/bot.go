@@ -125,11 +125,11 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.keys = &admit.Keys{Judge: b.judge, Rooms: admitted{b}}
 	b.admission = &admit.Admission{
 		Judge: b.judge, Receipts: &b.receipts, Store: parts.Store, Watch: b.watch, Rooms: admitted{b},
-		Synced: queue.NewGate(), Worked: queue.NewGate(), Ready: cfg.Ready, Rehearsal: cfg.Rehearsal,
+		Ready: cfg.Ready, Rehearsal: cfg.Rehearsal,
 	}
-	b.outboxes = &outbox.Shared{Journal: parts.Journal, Synced: b.admission.Synced, Group: &b.work, Log: cfg.Log}
+	b.outboxes = &outbox.Shared{Journal: parts.Journal, Synced: &b.admission.Synced, Group: &b.work}
 	b.upgrades = &upgrade.Shared{Journal: parts.Journal, Store: parts.Store, Roster: b.roster, Policy: b.policy,
-		Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work, Log: cfg.Log}
+		Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work}
 	b.admission.Upgrades = b.upgrades
 	b.use(account)
 	return b, nil

@@ -18,15 +18,11 @@ func (r *Room) predecessor(ctx context.Context) (string, error) {
 	if len(claims) == 0 {
 		return "", nil
 	}
-	before, known := r.claims.replaces(r.ID)
-	if !known {
-		call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
-		defer cancel()
-		var err error
-		if before, err = r.Account.Rooms.Predecessor(call, r.ID); err != nil {
-			return "", fmt.Errorf("look up predecessor: %w", err)
-		}
-		r.claims.learn(r.ID, before)
+	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
+	defer cancel()
+	before, err := r.Account.Rooms.Predecessor(call, r.ID)
+	if err != nil {
+		return "", fmt.Errorf("look up predecessor: %w", err)
 	}
 	if !slices.Contains(claims, before) {
 		return "", nil
@@ -48,7 +44,7 @@ func (r *Room) Inherit(ctx context.Context) (before string, err error) {
 	}
 	if before != "" {
 		if err := r.giveOn(before, r.ID); err != nil {
-			r.Log.Warn().Err(err).Str("room", before).Str("successor", r.ID).Msg("the room's policy cannot move along")
+			r.Group.Log.Warn().Err(err).Str("room", before).Str("successor", r.ID).Msg("the room's policy cannot move along")
 		}
 	}
 	return before, nil
