@@ -34,7 +34,7 @@ func TestServeSaysWhere(t *testing.T) {
 // TestServeFinishes: a request in progress when the server ends is answered, and Serve returns after that.
 func TestServeFinishes(t *testing.T) {
 	s := &shelf{hold: make(chan struct{}), held: make(chan struct{})}
-	base, stop := serving(t, newHandler(s.service(), testToken, zerolog.Nop()), zerolog.Nop())
+	base, stop := serving(t, New(s, testToken, zerolog.Nop()), zerolog.Nop())
 	answered := make(chan reply, 1)
 	go func() {
 		answered <- ask(t, "POST", base+"/execute", `{"room":"`+testRoom+`","transcript":"x"}`, bearer, isjson)
@@ -61,7 +61,7 @@ func TestServeFinishes(t *testing.T) {
 func TestServeCuts(t *testing.T) {
 	t.Parallel()                                                      // it waits for the end of the grace period
 	s := &shelf{hold: make(chan struct{}), held: make(chan struct{})} // never released
-	base, stop := serving(t, newHandler(s.service(), testToken, zerolog.Nop()), zerolog.Nop())
+	base, stop := serving(t, New(s, testToken, zerolog.Nop()), zerolog.Nop())
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
 		t.Fatal(err)

@@ -50,12 +50,9 @@ func (r *Room) Inherit(ctx context.Context) (before string, err error) {
 	return before, nil
 }
 
-// Claims returns the rooms that claim to be the predecessor of this one.
-func (r *Room) Claims() []string { return r.claims.into(r.ID) }
-
 // MayFollow reports whether a user may use the bot in a room that claims to be the predecessor of this one.
 func (r *Room) MayFollow(user string) bool {
-	return slices.ContainsFunc(r.Claims(), func(before string) bool { return r.Roster.Hears(before, user) })
+	return slices.ContainsFunc(r.claims.into(r.ID), func(before string) bool { return r.Roster.Hears(before, user) })
 }
 
 // IsAhead reports whether the room still has to get workspace, history and tasks of its
