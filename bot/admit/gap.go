@@ -141,7 +141,8 @@ func unread(last timeline.Page) state.Message {
 	if !last.Before.IsZero() {
 		before = ", and nothing before " + last.Before.Format("2 January 2006, 15:04 MST")
 	}
-	return outbox.Notice(last.Gap.Room, state.KindUnread, state.Hash(fmt.Sprint(last.Gap.Room, "\x00", last.Gap.Low))+"-unread",
+	txn := state.Hash(fmt.Sprint(last.Gap.Room, "\x00", last.Gap.Low)) + "-unread"
+	return outbox.Notice(last.Gap.Room, state.KindUnread, txn,
 		"⚠️ I missed too many messages here to read them all: I have read only the newest ones"+before+
 			". If you sent me something earlier, send it again.")
 }
