@@ -111,7 +111,7 @@ func TestReplyKeys(t *testing.T) {
 	d.decides()
 	rec := d.asksIn("$1", "Use the new configuration?", "")
 	reply := Reply{Answer: "yes", Question: 1, Key: "a"}
-	if _, err := d.bot.Resume(t.Context(), rec.Execution, reply); err != nil {
+	if _, err := d.bot.Programs().Resume(t.Context(), rec.Execution, reply); err != nil {
 		t.Fatal(err)
 	}
 	now, err := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
@@ -127,13 +127,13 @@ func TestReplyKeys(t *testing.T) {
 		{Answer: "yes", Question: 1, Key: "b"}: true,
 		{Answer: "yes", Question: 3}:           true,
 	} {
-		_, err := d.bot.Resume(t.Context(), rec.Execution, reply)
+		_, err := d.bot.Programs().Resume(t.Context(), rec.Execution, reply)
 		now, nowErr := d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 		if (err != nil) != refused || nowErr != nil || len(now.Answers) != 1 {
 			t.Errorf("%+v: %v; answers %+v, %v", reply, err, now.Answers, nowErr)
 		}
 	}
-	if _, err := d.bot.Resume(t.Context(), rec.Execution, Reply{Answer: "yes", Question: 2}); err != nil {
+	if _, err := d.bot.Programs().Resume(t.Context(), rec.Execution, Reply{Answer: "yes", Question: 2}); err != nil {
 		t.Error(err)
 	}
 }

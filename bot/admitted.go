@@ -60,3 +60,46 @@ func (b admitted) Queue(ctx context.Context, m state.Message) error {
 
 // Alarm is part of [admit.Rooms].
 func (b admitted) Alarm(ctx context.Context, room string, err error) { b.room(room).alarm(ctx, err) }
+
+// noteAnswered records a message of this account that is not in the journal, if it
+// finished an event: a result, or a reply by [outbox.Room.Tell]. That happens only after the state
+// directory was restored from a backup. Events since the backup arrive again, and those
+// that were handled must not be handled twice: see [state.Messages.Answered].
+func (b admitted) noteAnswered(ctx context.Context, e event.Event) error {
+	key, kind, _ := state.KindOfTxn(e.Transaction)
+	if e.Relation().RelType == "m.replace" { // an edit of a notice
+		return nil
+	}
+	switch kind {
+	case state.KindFinal, state.KindTooLarge, state.KindReply:
+	default:
+		return nil
+	}
+	if err := b.Journal.Messages.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Event: e.ID,
+		Status: state.Sent}); err != nil {
+		return err
+	}
+	if kind == state.KindReply {
+		return nil
+	}
+	return b.room(e.Room).env.FinishAnswered(ctx, key)
+}
+
+// pinEchoed pins a question whose echo arrived by /sync, if the bot stopped between
+// sending and pinning it.
+func (b admitted) pinEchoed(ctx context.Context, txn string) {
+	if b.waits.Total() == 0 {
+		return
+	}
+	m, err := b.Journal.Messages.Get(ctx, txn)
+	if err != nil || m.Kind != state.KindQuestion {
+		return
+	}
+	if one, ok := b.waits.Unpinned(m.Task); ok {
+		b.work.Start(func() {
+			if err := b.room(one.Room).turn.Look(ctx, m.Task); err != nil && ctx.Err() == nil {
+				b.log.Warn().Err(err).Str("room", one.Room).Msg("cannot pin the question") // retried when the room is next checked
+			}
+		})
+	}
+}

@@ -47,7 +47,7 @@ type Bot struct {
 	Config
 	Parts
 	account    *matrix.Account
-	clock      clock.Clock
+	clock      hostClock
 	log        zerolog.Logger
 	tasks      *task.Deps        // dependencies of the tasks in all rooms
 	waits      *pending.Schedule // tasks that wait for an answer
@@ -104,7 +104,8 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
 		StateDir: cfg.StateDir, Version: cfg.Version, Devices: cfg.Devices, Owner: b.roster.IsOwner,
 		KeyArrived: func(key e2ee.Key) { b.keys.Arrived(key) }, Damaged: func(err error) { b.leave(err) },
-		Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
+		Replaced: func(file string) { b.watch.Note(alert.KeysReplaced(file, cfg.AccessToken == "" && cfg.Password != "")) },
+		Rejected: b.count.Rejected, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -125,11 +126,11 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.keys = &admit.Keys{Judge: b.judge, Rooms: admitted{b}}
 	b.admission = &admit.Admission{
 		Judge: b.judge, Receipts: &b.receipts, Store: parts.Store, Watch: b.watch, Rooms: admitted{b},
-		Synced: queue.NewGate(), Worked: queue.NewGate(), Ready: cfg.Ready, Rehearsal: cfg.Rehearsal,
+		Ready: cfg.Ready, Rehearsal: cfg.Rehearsal,
 	}
-	b.outboxes = &outbox.Shared{Journal: parts.Journal, Synced: b.admission.Synced, Group: &b.work, Log: cfg.Log}
+	b.outboxes = &outbox.Shared{Journal: parts.Journal, Synced: &b.admission.Synced, Group: &b.work}
 	b.upgrades = &upgrade.Shared{Journal: parts.Journal, Store: parts.Store, Roster: b.roster, Policy: b.policy,
-		Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work, Log: cfg.Log}
+		Recall: parts.Recall, Gateway: parts.Gateway, Alerts: b.watch, Group: &b.work}
 	b.admission.Upgrades = b.upgrades
 	b.use(account)
 	return b, nil
@@ -140,7 +141,7 @@ func (b *Bot) use(account *matrix.Account) {
 	b.account, b.proof.Account, b.roster.Account, b.profile.Account = account, account, account, account
 	b.receipts.Account, b.judge.Account, b.outboxes.Account, b.commands.Account, b.upgrades.Account = account, account,
 		account, account, account
-	b.admission.Timeline = timeline.New(b.Journal, account)
+	b.clock.account, b.admission.Timeline = account, timeline.New(b.Journal, account)
 }
 
 // UserID returns the account's full ID; before the login it may be empty.
@@ -171,7 +172,7 @@ func (b *Bot) Run(ctx context.Context) error {
 }
 
 func (b *Bot) serve(ctx context.Context, begun time.Time) error {
-	if err := media.EmptyDir(b.tmp()); err != nil {
+	if err := media.EmptyDir(tmp(b.StateDir)); err != nil {
 		return err
 	}
 	b.tasks.Budget.Account(b.Route, b.Recall)
@@ -179,8 +180,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.clock.Resume(ctx, b.Journal); err != nil {
 		return err
 	}
-	stopped, err := b.reconcile(ctx)
-	if err != nil {
+	if err := b.reconcile(ctx); err != nil {
 		return err
 	}
 	if err := b.tellRestored(ctx); err != nil {
@@ -210,18 +210,17 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.wakeRooms(ctx); err != nil {
 		return err
 	}
-	b.startStopped(ctx, stopped)
 	b.work.Start(func() { b.profile.Set(ctx) })
 	b.work.Spawn(func() { b.clock.Watch(ctx, b.Journal, b.account.Now, b.watch.Note, b.log) })
 	b.work.Spawn(func() { b.purge(ctx) })
 	b.work.Spawn(func() { b.keepSnapshots(ctx) })
 	b.work.Spawn(func() { b.watchWaits(ctx) })
-	b.work.Spawn(func() { b.keys.Watch(ctx, b.now) })
+	b.work.Spawn(func() { b.keys.Watch(ctx, b.clock.Now) })
 	b.work.Spawn(func() { b.account.Keys.Keep(ctx) })
 	b.work.Spawn(func() { b.watch.Run(ctx) })
 	b.work.Spawn(func() { presence.WatchAddress(ctx, b.account, b.Gateway, b.log) })
 	b.work.Spawn(func() { b.tasks.Keeper.Watch(ctx) })
-	b.work.Spawn(func() { b.trimMemory(ctx) })
+	b.work.Spawn(func() { trimMemory(ctx) })
 	b.work.Spawn(func() { b.Models.Watch(ctx, func() []string { return b.policy.Now().Models(b.Model) }, b.watch.Note) })
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.admission.Took).
 		Msg("ready")
@@ -262,10 +261,14 @@ func (b *Bot) room(name string) *room {
 	return r
 }
 
-func (b *Bot) isSelf(user string) bool { return user == b.UserID() }
+// hostClock is the time on which the bot acts. It implements [task.Clock].
+type hostClock struct {
+	clock.Clock
+	account *matrix.Account
+}
 
-// now returns the time for everything that expires.
-func (b *Bot) now() time.Time { return b.clock.Now(b.account.Now()) }
+// Now returns the time for everything that expires.
+func (c *hostClock) Now() time.Time { return c.Clock.Now(c.account.Now()) }
 
-// in returns when a time limit that begins now is over, by the bot's time.
-func (b *Bot) in(d time.Duration) time.Time { return b.clock.In(b.account.Now().Round(0), d) }
+// In returns when a time limit that begins now is over.
+func (c *hostClock) In(d time.Duration) time.Time { return c.Clock.In(c.account.Now().Round(0), d) }

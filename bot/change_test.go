@@ -152,7 +152,7 @@ func TestRestoredTask(t *testing.T) {
 	key := state.KeyOf(d.id, "$1")
 	echo := decoded(t, fmt.Sprintf(`{"event_id":"$result","type":"m.room.message","sender":"@bot:here","origin_server_ts":1,"content":{"msgtype":"m.text","body":"Deployed.","io.matrix-tui.txn":"%s-f0"}}`, key))
 	echo.Room = d.id
-	if err := d.bot.noteAnswered(t.Context(), echo); err != nil {
+	if err := (admitted{d.bot}).noteAnswered(t.Context(), echo); err != nil {
 		t.Fatal(err)
 	}
 	if answered, err := d.bot.Journal.Messages.Answered(t.Context(), key); !answered || err != nil {

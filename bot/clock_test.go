@@ -57,7 +57,7 @@ func TestClockAYearAhead(t *testing.T) {
 				t.Fatal(err)
 			}
 			rec := d.asks("$1", time.Now().Add(-time.Minute))
-			if rooms, _ := b.waits.Next(b.now()); (len(rooms) > 0) != c.ends {
+			if rooms, _ := b.waits.Next(b.clock.Now()); (len(rooms) > 0) != c.ends {
 				t.Errorf("due now: %v", rooms)
 			}
 			if ended, err := d.env.Look(t.Context(), rec.Key); ended != c.ends || err != nil {

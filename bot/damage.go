@@ -17,7 +17,13 @@ func (b *Bot) tellRestored(ctx context.Context) error {
 		return err
 	}
 	for _, room := range b.Store.Rooms() {
-		if err := b.Journal.Snapshots.Decided(ctx, room, b.answeredIn(room)...); err != nil {
+		var answered []string
+		for _, turn := range b.Store.Conversations.History(room) {
+			if strings.HasPrefix(turn.Event, "$") { // not a question of ours
+				answered = append(answered, turn.Event)
+			}
+		}
+		if err := b.Journal.Snapshots.Decided(ctx, room, answered...); err != nil {
 			return fmt.Errorf("restore answered events: %w", err)
 		}
 	}
@@ -38,19 +44,4 @@ func (b *Bot) keepSnapshots(ctx context.Context) {
 		case <-time.After(next):
 		}
 	}
-}
-
-// answeredIn returns the events in a room that its history knows to be answered.
-func (b *Bot) answeredIn(room string) (events []string) {
-	for _, turn := range b.Store.Conversations.History(room) {
-		if strings.HasPrefix(turn.Event, "$") { // not a question of ours
-			events = append(events, turn.Event)
-		}
-	}
-	return events
-}
-
-// tellReplaced tells the owners that the keys were in a damaged file.
-func (b *Bot) tellReplaced(file string) {
-	b.watch.Note(alert.KeysReplaced(file, b.AccessToken == "" && b.Password != ""))
 }

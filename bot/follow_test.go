@@ -190,21 +190,6 @@ func TestSuccessorRefusedOnce(t *testing.T) {
 	}
 }
 
-// While an upgrade waits, the room's messages do not wait for it.
-func TestRefusedWhileUpgradeWaits(t *testing.T) {
-	d := newDeciding(t, everything)
-	h := d.upgrading(d.id)
-	h.closed = 99
-	d.replaced("$1", theHouse)
-	if d.outbox.Stays.Load() {
-		t.Error("a refused reaction does not move, although the upgrade is followed at once")
-	}
-	d.works(d.room)
-	if !d.outbox.Stays.Load() {
-		t.Error("a refused reaction waits")
-	}
-}
-
 // If the policy of the room cannot move, the room goes on, and a newer tombstone replaces the one that waits. That the room
 // moves once its policy can is shown by the script policy-moves.
 func TestPolicyStays(t *testing.T) {

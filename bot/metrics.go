@@ -5,7 +5,8 @@ import (
 )
 
 // Collectors returns the bot's metrics for Prometheus.
-func (b *Bot) Collectors() []prometheus.Collector {
+func (p Programs) Collectors() []prometheus.Collector {
+	b := p.bot
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/queue"
-	"matrix-tui/state"
 )
 
 // watchWaits wakes each room when one of its questions is due, until ctx ends.
@@ -20,21 +19,21 @@ func (b *Bot) watchWaits(ctx context.Context) {
 		case <-timer.C:
 		case <-b.waits.News:
 		}
-		rooms, at := b.waits.Next(b.now())
+		rooms, at := b.waits.Next(b.clock.Now())
 		for _, name := range rooms {
 			b.room(name).control.Wake()
 		}
-		if len(rooms) > 0 && at.After(b.now().Add(time.Minute)) {
-			at = b.now().Add(time.Minute) // check again, unless the room sets a new time
+		if len(rooms) > 0 && at.After(b.clock.Now().Add(time.Minute)) {
+			at = b.clock.Now().Add(time.Minute) // check again, unless the room sets a new time
 		}
-		timer.Reset(at.Sub(b.now()))
+		timer.Reset(at.Sub(b.clock.Now()))
 	}
 }
 
 // overdue sends reminders for the room's open questions and ends the tasks that
 // were not answered in time. It first processes everything that was sent until now.
 func (r *room) overdue(ctx context.Context) {
-	if !r.bot.waits.Overdue(r.id, r.bot.now()) {
+	if !r.bot.waits.Overdue(r.id, r.bot.clock.Now()) {
 		return
 	}
 	coming := r.bot.admission.Synced.Coming()
@@ -73,23 +72,4 @@ func (r *room) askAgain(ctx context.Context) error {
 	}
 	r.outbox.Wake()
 	return nil
-}
-
-// pinEchoed pins a question whose echo arrived by /sync, if the bot stopped between
-// sending and pinning it.
-func (b *Bot) pinEchoed(ctx context.Context, txn string) {
-	if b.waits.Total() == 0 {
-		return
-	}
-	m, err := b.Journal.Messages.Get(ctx, txn)
-	if err != nil || m.Kind != state.KindQuestion {
-		return
-	}
-	if one, ok := b.waits.Unpinned(m.Task); ok {
-		b.work.Start(func() {
-			if err := b.room(one.Room).turn.Look(ctx, m.Task); err != nil && ctx.Err() == nil {
-				b.log.Warn().Err(err).Str("room", one.Room).Msg("cannot pin the question") // retried when the room is next checked
-			}
-		})
-	}
 }

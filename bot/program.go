@@ -30,6 +30,12 @@ var (
 // errStarting is returned until the first sync is stored.
 var errStarting = sentence.New(errors.New("the bot is starting"), "The bot is starting; try again in a moment")
 
+// Programs is what programs use over HTTP.
+type Programs struct{ bot *Bot }
+
+// Programs returns what programs use over HTTP.
+func (b *Bot) Programs() Programs { return Programs{b} }
+
 // Submission is a task that a program submits by HTTP.
 type Submission struct {
 	Room       string
@@ -48,11 +54,11 @@ func executeEvent(id string) string { return "$" + typeExecute + "-" + id }
 // Execute queues a task as if it had been written in the room and returns its
 // pending execution. It returns ErrNoRoom if the bot is not in the room, and
 // execution.ErrLimit if the task is too large.
-func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error) {
-	if !b.work.Open.Load() {
+func (p Programs) Execute(ctx context.Context, s Submission) (json.RawMessage, error) {
+	if !p.bot.work.Open.Load() {
 		return nil, errStarting
 	}
-	joined, err := b.roster.IsIn(ctx, s.Room)
+	joined, err := p.bot.roster.IsIn(ctx, s.Room)
 	if err != nil {
 		return nil, err
 	}
@@ -63,20 +69,20 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	if s.Key != "" {
 		id = task.ExecutionID(s.Room, "key:"+s.Key)
 	}
-	if raw, err := b.Execution(ctx, id); !errors.Is(err, ErrNoExecution) {
+	if raw, err := p.Execution(ctx, id); !errors.Is(err, ErrNoExecution) {
 		return raw, err
 	}
 	now := time.Now().UTC()
-	row := state.Event{Event: event.Event{Room: s.Room, ID: executeEvent(id), Sender: b.UserID(), Type: typeExecute,
+	row := state.Event{Event: event.Event{Room: s.Room, ID: executeEvent(id), Sender: p.bot.UserID(), Type: typeExecute,
 		Time: now}}
 	rec, err := task.New(state.Task{Source: state.FromHTTP, Home: s.Room, Execution: id, Text: s.Transcript,
 		Details: state.Details{Commands: s.Commands}}, row)
 	if err != nil {
 		return nil, err
 	}
-	r := b.room(s.Room)
+	r := p.bot.room(s.Room)
 	t := r.env.Task(rec)
-	if err := b.Journal.Tasks.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Voice().Arrival())...); err != nil {
+	if err := p.bot.Journal.Tasks.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Voice().Arrival())...); err != nil {
 		return nil, fmt.Errorf("store submission: %w", err)
 	}
 	data, err := json.Marshal(t.Execution())
@@ -89,16 +95,16 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 }
 
 // Execution returns the current state of an execution, or ErrNoExecution.
-func (b *Bot) Execution(ctx context.Context, id string) (json.RawMessage, error) {
-	rec, err := b.execution(ctx, id)
+func (p Programs) Execution(ctx context.Context, id string) (json.RawMessage, error) {
+	rec, err := p.execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(task.ExecutionOf(rec))
 }
 
-func (b *Bot) execution(ctx context.Context, id string) (state.Task, error) {
-	rec, err := b.Journal.Tasks.ByExecution(ctx, id)
+func (p Programs) execution(ctx context.Context, id string) (state.Task, error) {
+	rec, err := p.bot.Journal.Tasks.ByExecution(ctx, id)
 	if errors.Is(err, state.ErrNotFound) {
 		err = ErrNoExecution
 	}
@@ -115,11 +121,11 @@ type Reply struct {
 // Resume answers the question of an execution and returns the execution. It returns
 // ErrNoExecution for an unknown ID, an *execution.TransitionError if the execution is not
 // waiting for that answer, and execution.ErrLimit for an answer that is empty or too long.
-func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessage, error) {
-	if !b.work.Open.Load() {
+func (p Programs) Resume(ctx context.Context, id string, reply Reply) (json.RawMessage, error) {
+	if !p.bot.work.Open.Load() {
 		return nil, errStarting
 	}
-	rec, err := b.execution(ctx, id)
+	rec, err := p.execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +133,7 @@ func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessa
 	if reply.Key != "" {
 		given.Key = state.Hash(reply.Key)
 	}
-	t, err := b.room(rec.Room).decider.Resume(ctx, rec.Key, given, reply.Question)
+	t, err := p.bot.room(rec.Room).decider.Resume(ctx, rec.Key, given, reply.Question)
 	if err != nil {
 		return nil, err
 	}
@@ -173,14 +179,14 @@ func (b *Bot) Alive(ctx context.Context) error {
 }
 
 // Health checks the homeserver's answers and the journal.
-func (b *Bot) Health(ctx context.Context) Health {
-	h := Health{Synced: b.admission.Synced.Last()}
-	if _, err := b.Journal.Events.NextBatch(ctx); err != nil {
+func (p Programs) Health(ctx context.Context) Health {
+	h := Health{Synced: p.bot.admission.Synced.Last()}
+	if _, err := p.bot.Journal.Events.NextBatch(ctx); err != nil {
 		h.Err = errors.New("cannot read the journal")
 	} else if h.Synced.IsZero() {
 		h.Err = errors.New("no sync has succeeded yet")
 	} else if time.Since(h.Synced) > maxSilence {
-		h.Err = errors.New(cmp.Or(b.Stalled(), "the homeserver does not answer"))
+		h.Err = errors.New(cmp.Or(p.bot.Stalled(), "the homeserver does not answer"))
 	}
 	return h
 }

@@ -49,7 +49,7 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 			return nil, err
 		}
 		m, _ := older.Message()
-		if r.bot.isSelf(older.Sender) && m.MsgType == "m.notice" {
+		if older.Sender == r.bot.UserID() && m.MsgType == "m.notice" {
 			continue // how a task went, which the room may not show any more
 		}
 		if line, ok := r.saidIn(older.Event); ok {

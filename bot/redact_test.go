@@ -63,7 +63,7 @@ func TestRedactedEverywhere(t *testing.T) {
 	if s := d.bot.Store.Conversations.Session(d.id); s != "" {
 		t.Errorf("the next task continues session %s", s)
 	}
-	execution, err := d.bot.Execution(ctx, task.ExecutionID(d.id, "$1"))
+	execution, err := d.bot.Programs().Execution(ctx, task.ExecutionID(d.id, "$1"))
 	if err != nil || strings.Contains(string(execution), secret) || !strings.Contains(string(execution), scrub.Deleted) {
 		t.Errorf("the execution is %s", execution)
 	}

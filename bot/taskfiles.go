@@ -25,7 +25,7 @@ const (
 )
 
 // tmp returns the directory for files in transfer between a room and its container.
-func (b *Bot) tmp() string { return filepath.Join(b.StateDir, "tmp") }
+func tmp(stateDir string) string { return filepath.Join(stateDir, "tmp") }
 
 // withRetry calls do until it succeeds, fails for good or transferTimeout has
 // passed. do sets its own timeout.
@@ -58,7 +58,7 @@ func (r taskRoom) File(ctx context.Context, room, event string) (f media.File, o
 // Fetch is part of [task.Room].
 func (r taskRoom) Fetch(ctx context.Context, f media.File) (fetched *media.Fetched, err error) {
 	err = withRetry(ctx, func() (err error) {
-		fetched, err = media.Fetch(ctx, r.bot.account.Messages.Download, f, r.bot.tmp(), r.bot.MediaMax)
+		fetched, err = media.Fetch(ctx, r.bot.account.Messages.Download, f, tmp(r.bot.StateDir), r.bot.MediaMax)
 		return err
 	})
 	return fetched, err

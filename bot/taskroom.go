@@ -179,7 +179,7 @@ func (b *Bot) deps() *task.Deps {
 		Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
 	return &task.Deps{
 		Config: task.Config{
-			Tmp: b.tmp(), Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
+			Tmp: tmp(b.StateDir), Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
 			QuotaWait: b.QuotaWait, NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete,
 			Debounce: b.Debounce, MediaMax: b.MediaMax,
 		},
@@ -194,15 +194,6 @@ func (b *Bot) deps() *task.Deps {
 			Log: b.log,
 		},
 		Transcripts: b.Transcripts, Agent: b.Agent, Route: b.Route, Recall: b.Recall, Waits: b.waits, Count: b.count,
-		Slots: capacity.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers), Clock: taskClock{b},
+		Slots: capacity.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers), Clock: &b.clock,
 	}
 }
-
-// taskClock is the bot's time for its tasks. It implements [task.Clock].
-type taskClock struct{ bot *Bot }
-
-// Now is part of [task.Clock].
-func (c taskClock) Now() time.Time { return c.bot.now() }
-
-// In is part of [task.Clock].
-func (c taskClock) In(d time.Duration) time.Time { return c.bot.in(d) }

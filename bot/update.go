@@ -28,11 +28,11 @@ func (b *Bot) SelfUpdate(ctx context.Context, o update.Order, say func(string)) 
 	if n := b.awaitTasks(ctx); n > 0 {
 		b.log.Info().Int("tasks", n).Msg("updating while tasks are running: they continue in their containers")
 	}
-	if err := b.Updates.Commit(b.snapshot()); err != nil {
+	if err := b.Updates.Commit(snapshot(b.Store)); err != nil {
 		return err
 	}
 	say("Release `" + to + "` takes over now.")
-	b.awaitSent(ctx, o.Room)
+	awaitSent(ctx, b.Journal, o.Room)
 	b.log.Info().Str("to", to).Msg("a new release takes over")
 	b.leave(ErrSwitch)
 	return nil
@@ -40,11 +40,11 @@ func (b *Bot) SelfUpdate(ctx context.Context, o update.Order, say func(string)) 
 
 // awaitSent waits up to sentWait for a room's queued messages to be sent, because the switch may take a minute and the
 // room should know about it.
-func (b *Bot) awaitSent(ctx context.Context, room string) {
+func awaitSent(ctx context.Context, journal *state.Journal, room string) {
 	ctx, cancel := context.WithTimeout(ctx, sentWait)
 	defer cancel()
 	for room != "" {
-		if _, err := b.Journal.Messages.Next(ctx, room); err != nil || retry.Sleep(ctx, sentLook) != nil {
+		if _, err := journal.Messages.Next(ctx, room); err != nil || retry.Sleep(ctx, sentLook) != nil {
 			return
 		}
 	}
@@ -73,10 +73,10 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 }
 
 // snapshot returns the present state.
-func (b *Bot) snapshot() update.Snapshot {
-	s := update.Snapshot{Rooms: len(b.Store.Containers.All())}
-	for _, name := range b.Store.Rooms() {
-		s.Turns += len(b.Store.Conversations.History(name))
+func snapshot(store *state.Store) update.Snapshot {
+	s := update.Snapshot{Rooms: len(store.Containers.All())}
+	for _, name := range store.Rooms() {
+		s.Turns += len(store.Conversations.History(name))
 	}
 	return s
 }
@@ -111,5 +111,5 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 		return err
 	}
 	return r.outbox.Queue(ctx, r.outbox.Answer(asked, state.KindUpdate, state.KeyOf(asked.Room, asked.ID)+"-updated",
-		res.Text(r.bot.snapshot())))
+		res.Text(snapshot(r.bot.Store))))
 }

@@ -217,7 +217,7 @@ func TestRepeatedReply(t *testing.T) {
 	d.text("$1", "@ann:here", "deploy it", 0)
 	d.decides()
 	rec := d.asksIn("$1", "Use the new configuration?", "")
-	if _, err := d.bot.Resume(t.Context(), rec.Execution, Reply{Answer: "yes"}); err != nil {
+	if _, err := d.bot.Programs().Resume(t.Context(), rec.Execution, Reply{Answer: "yes"}); err != nil {
 		t.Fatal(err)
 	}
 	// the run goes on and asks for an approval
@@ -226,7 +226,7 @@ func TestRepeatedReply(t *testing.T) {
 	if err := d.bot.Journal.Tasks.Wait(t.Context(), now, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.bot.Resume(t.Context(), rec.Execution, Reply{Answer: "yes"}); err == nil { // the same request, again
+	if _, err := d.bot.Programs().Resume(t.Context(), rec.Execution, Reply{Answer: "yes"}); err == nil { // the same request, again
 		now, _ = d.bot.Journal.Tasks.Get(t.Context(), rec.Key)
 		t.Errorf("the repeated request approves %q: answers %+v", now.HeldCommand, now.Answers)
 	}

@@ -60,8 +60,7 @@ func newAdmission(t *testing.T, rules string) *admitting {
 	judge := &Judge{Journal: journal, Roster: &roster.Roster{Access: access}, Profile: &presence.Profile{Group: group},
 		Waits: pending.New(), Group: group, Joins: true}
 	a.Admission = &Admission{Judge: judge, Receipts: &presence.Receipts{Group: group}, Store: store, Rooms: a, Watch: alert.New(alert.Config{StateDir: a.dir}),
-		Upgrades: &upgrade.Shared{Journal: journal},
-		Synced:   queue.NewGate(), Worked: queue.NewGate()}
+		Upgrades: &upgrade.Shared{Journal: journal}}
 	a.keys = &Keys{Judge: judge, Rooms: a}
 	a.use(t, "http://127.0.0.1:1")
 	return a

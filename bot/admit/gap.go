@@ -10,6 +10,7 @@ import (
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/timeline"
 	"matrix-tui/state"
@@ -140,7 +141,8 @@ func unread(last timeline.Page) state.Message {
 	if !last.Before.IsZero() {
 		before = ", and nothing before " + last.Before.Format("2 January 2006, 15:04 MST")
 	}
-	return notice(last.Gap.Room, state.KindUnread, state.Hash(fmt.Sprint(last.Gap.Room, "\x00", last.Gap.Low))+"-unread",
+	txn := state.Hash(fmt.Sprint(last.Gap.Room, "\x00", last.Gap.Low)) + "-unread"
+	return outbox.Notice(last.Gap.Room, state.KindUnread, txn,
 		"⚠️ I missed too many messages here to read them all: I have read only the newest ones"+before+
 			". If you sent me something earlier, send it again.")
 }

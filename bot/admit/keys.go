@@ -8,6 +8,7 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/queue"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -28,7 +29,8 @@ type Keys struct {
 	*Judge
 	Rooms Rooms
 
-	ring keyring
+	asked  sync.Map // room keys that this process has requested: e2ee.Key
+	warned sync.Map // warnings about untrusted devices that it has sent, by transaction ID
 
 	mu      sync.Mutex
 	keyless map[string]bool // events that could not be decrypted since the last key arrived
@@ -73,7 +75,10 @@ func (k *Keys) IsMissing(row state.Event) bool {
 // the request fails, Watch repeats it.
 func (k *Keys) ask(e event.Event) {
 	key := keyOf(e)
-	if key.Session == "" || !k.ring.Ask(key) {
+	if key.Session == "" {
+		return
+	}
+	if _, before := k.asked.LoadOrStore(key, true); before {
 		return
 	}
 	k.Group.Start(func() {
@@ -81,7 +86,7 @@ func (k *Keys) ask(e event.Event) {
 		defer cancel()
 		err := k.Account.Keys.Request(ctx, e.Sender, key)
 		if err != nil && k.Group.Context.Err() == nil {
-			k.ring.Forget(key)
+			k.asked.Delete(key)
 			k.Group.Log.Warn().Err(err).Str("room", e.Room).Msg("cannot request a room key")
 		}
 	})
@@ -124,7 +129,12 @@ func (k *Keys) Check(ctx context.Context, now time.Time, trust bool) error {
 			return err
 		}
 		if len(rows) == 0 {
-			k.ring.Keep(waiting)
+			k.asked.Range(func(key, _ any) bool {
+				if !waiting[key.(e2ee.Key)] {
+					k.asked.Delete(key)
+				}
+				return true
+			})
 			return nil
 		}
 		for _, row := range rows {
@@ -165,7 +175,7 @@ func (k *Keys) tell(ctx context.Context, row state.Event) error {
 	if _, err := k.Journal.Messages.Get(ctx, txn); !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	return k.Rooms.Queue(ctx, answer(row, state.KindMissingKey, txn,
+	return k.Rooms.Queue(ctx, outbox.Answer(row, state.KindMissingKey, txn,
 		"🔒 I cannot decrypt this message yet because the key is missing. "+
 			"I have requested it and will start when it arrives. If nothing happens, send the message again."))
 }

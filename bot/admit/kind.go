@@ -1,11 +1,15 @@
 package admit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
+	"time"
 
 	"matrix-tui/bot/command"
 	"matrix-tui/bot/policy"
+	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
 
@@ -100,4 +104,14 @@ func permitted(k event.Kind, among, now policy.Decision, concerns func() bool) (
 		return event.KindInVain, ""
 	}
 	return event.KindContext, ""
+}
+
+// Synthetic returns a row for something that has no event of its own, such as an
+// invitation. The event ID depends on key, so that the same batch makes the same
+// row again.
+func Synthetic(room, kind, sender, key string, body event.Body) state.Event {
+	sum := sha256.Sum256([]byte(kind + "\x00" + room + "\x00" + key))
+	e := event.Event{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Room: room,
+		Time: time.Now().UTC(), Body: body}
+	return state.Event{Status: state.Pending, Kind: kindOf(e, ""), Event: e}
 }

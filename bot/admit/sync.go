@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/outbox"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
@@ -159,7 +160,7 @@ func (a *Admission) admit(ctx context.Context, batch *matrix.Sync, last string) 
 		}
 	}
 	for _, name := range read.Short {
-		a.queue(ctx, notice(name, state.KindUnread, state.Hash(name+"\x00"+batch.Next)+"-unread",
+		a.queue(ctx, outbox.Notice(name, state.KindUnread, state.Hash(name+"\x00"+batch.Next)+"-unread",
 			"⚠️ I could not read everything that was written here before I joined. If you sent me something, send it again."))
 	}
 	a.finish(ctx, fresh)

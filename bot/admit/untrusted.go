@@ -8,9 +8,12 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/proof"
 	"matrix-tui/state"
 )
+
+const warnPause = 24 * time.Hour // between two warnings about the same sender in a room
 
 // warn tells a room why the bot does not act on a message and what to do about it,
 // at most once a day per sender. The warning is not encrypted, because the device
@@ -21,19 +24,18 @@ func (k *Keys) warn(row state.Event) {
 	if now.Sub(row.At) >= warnPause {
 		return // the room was warned when the message arrived
 	}
-	of := warning{Room: row.Room, Sender: row.Sender}
-	if !k.ring.Warn(of, now) {
+	day := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // the same after a restart
+	txn := state.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
+	if _, before := k.warned.LoadOrStore(txn, true); before {
 		return
 	}
 	k.Group.Start(func() {
 		ctx, cancel := context.WithTimeout(k.Group.Context, matrix.CallTimeout)
 		defer cancel()
-		day := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // the same after a restart
-		txn := state.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
-		_, err := k.Account.Messages.SendClear(ctx, answer(row, state.KindUnreadable, txn,
+		_, err := k.Account.Messages.SendClear(ctx, outbox.Answer(row, state.KindUnreadable, txn,
 			distrustSentence(row.Sender, e2ee.Distrust(row.Distrust))))
 		if err != nil && k.Group.Context.Err() == nil {
-			k.ring.ForgetWarning(of)
+			k.warned.Delete(txn)
 			k.Group.Log.Warn().Err(err).Str("room", row.Room).Msg("cannot send the warning about an untrusted device")
 		}
 	})
@@ -73,7 +75,7 @@ func (k *Keys) TellUnverified(joined state.Event) {
 		unverified, err := k.Account.Keys.Unverified(ctx, joined.Room)
 		if err == nil && unverified {
 			txn := state.KeyOf(joined.Room, joined.ID) + "-unverified"
-			_, err = k.Account.Messages.SendClear(ctx, notice(joined.Room, state.KindUnreadable, txn,
+			_, err = k.Account.Messages.SendClear(ctx, outbox.Notice(joined.Room, state.KindUnreadable, txn,
 				"🔒 Can't you read what I write here? Then your session is not verified.\n"+proof.HowToVerify))
 		}
 		if err != nil && k.Group.Context.Err() == nil {

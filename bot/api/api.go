@@ -36,37 +36,33 @@ const (
 	maxTime   = 20 * time.Second
 )
 
-// service is what the routes need from the bot.
-type service struct {
-	execute    func(ctx context.Context, s bot.Submission) (json.RawMessage, error)
-	execution  func(ctx context.Context, id string) (json.RawMessage, error)
-	resume     func(ctx context.Context, id string, reply bot.Reply) (json.RawMessage, error)
-	health     func(ctx context.Context) bot.Health
-	collectors []prometheus.Collector
-}
-
-// New returns the handler for b. Without the token, a client can read only the bot's
-// health.
-func New(b *bot.Bot, token string, log zerolog.Logger) http.Handler {
-	return newHandler(service{b.Execute, b.Execution, b.Resume, b.Health, b.Collectors()}, token, log)
+// Bot is what the routes need from the bot. It is an interface because the tests of the API have no homeserver.
+type Bot interface {
+	Execute(ctx context.Context, s bot.Submission) (json.RawMessage, error)
+	Execution(ctx context.Context, id string) (json.RawMessage, error)
+	Resume(ctx context.Context, id string, reply bot.Reply) (json.RawMessage, error)
+	Health(ctx context.Context) bot.Health
+	Collectors() []prometheus.Collector
 }
 
 // handler serves all requests.
 type handler struct {
-	service
+	bot      Bot
 	guard    guard
 	log      zerolog.Logger
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 }
 
-func newHandler(s service, token string, log zerolog.Logger) *handler {
-	h := &handler{service: s, guard: newGuard(token), log: log, registry: prometheus.NewRegistry()}
+// New returns the handler for b. Without the token, a client can read only the bot's
+// health.
+func New(b Bot, token string, log zerolog.Logger) http.Handler {
+	h := &handler{bot: b, guard: newGuard(token), log: log, registry: prometheus.NewRegistry()}
 	h.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "matrix_tui_http_requests_total", Help: "Requests to the HTTP API.",
 	}, []string{"route", "code"})
 	h.registry.MustRegister(h.requests, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	h.registry.MustRegister(s.collectors...)
+	h.registry.MustRegister(b.Collectors()...)
 	return h
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,40 +62,27 @@ func isJSON(h http.Header) error {
 }
 
 // decode parses one JSON object. fields maps each allowed key to its destination: a
-// *string or a *[]string. encoding/json alone would accept keys in another case,
-// duplicate keys and null. Every error is a *badRequest that names the field.
+// *string or a *[]string. encoding/json alone would accept keys in another case
+// and null. Every error is a *badRequest that names the field.
 func decode(body []byte, fields map[string]any) error {
 	if !utf8.Valid(body) {
 		return malformed("The body is not valid UTF-8")
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(body, &whole); err != nil {
-		return malformed("The body is not valid JSON: %s", syntax(err))
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+	var given map[string]json.RawMessage
+	err := json.Unmarshal(body, &given)
+	var wrong *json.SyntaxError
+	switch {
+	case errors.As(err, &wrong):
+		return malformed("The body is not valid JSON: %s, at byte %d", wrong, wrong.Offset)
+	case err != nil || given == nil:
 		return malformed("The body must be a JSON object with %s", names(fields))
 	}
-	seen := map[string]bool{}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return malformed("The body is not valid JSON: %s", syntax(err))
-		}
-		name, _ := key.(string)
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return malformed("The body is not valid JSON: %s", syntax(err))
-		}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		into, known := fields[name]
-		switch {
-		case !known:
+		if !known {
 			return malformed("Unknown field %s: the body may contain %s", quoted(name), names(fields))
-		case seen[name]:
-			return malformed("The field %q occurs twice", name)
 		}
-		seen[name] = true
-		if err := set(name, into, raw); err != nil {
+		if err := set(name, into, given[name]); err != nil {
 			return err
 		}
 	}
@@ -105,39 +91,29 @@ func decode(body []byte, fields map[string]any) error {
 
 // set stores one value.
 func set(name string, into any, raw json.RawMessage) error {
-	switch into := into.(type) {
-	case *string:
-		if kind(raw) != "a string" {
-			return malformed("The field %q must be a string, not %s", name, kind(raw))
+	want := "a string"
+	if list, ok := into.(*[]string); ok {
+		want = "an array of strings"
+		if kind(raw) == "an array" {
+			return setList(name, list, raw)
 		}
-		return text(raw, into)
-	case *[]string:
-		if kind(raw) != "an array" {
-			return malformed("The field %q must be an array of strings, not %s", name, kind(raw))
-		}
-		var list []json.RawMessage
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return malformed("The field %q is not valid JSON: %s", name, syntax(err))
-		}
-		*into = make([]string, len(list))
-		for i, one := range list {
-			if kind(one) != "a string" {
-				return malformed("The field %q must be an array of strings, but element %d is %s", name, i+1, kind(one))
-			}
-			if err := text(one, &(*into)[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+	} else if kind(raw) == want {
+		return json.Unmarshal(raw, into)
 	}
-	panic(fmt.Sprintf("field %s goes into a %T", name, into))
+	return malformed("The field %q must be %s, not %s", name, want, kind(raw))
 }
 
-func text(raw json.RawMessage, into *string) error {
-	if err := json.Unmarshal(raw, into); err != nil {
-		return malformed("The body is not valid JSON: %s", syntax(err))
+func setList(name string, into *[]string, raw json.RawMessage) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
 	}
-	return nil
+	for i, one := range list {
+		if kind(one) != "a string" {
+			return malformed("The field %q must be an array of strings, but element %d is %s", name, i+1, kind(one))
+		}
+	}
+	return json.Unmarshal(raw, into)
 }
 
 // kind names the type of a JSON value.
@@ -155,15 +131,6 @@ func kind(raw json.RawMessage) string {
 		return "null"
 	}
 	return "a number"
-}
-
-// syntax says where the JSON is invalid.
-func syntax(err error) string {
-	var wrong *json.SyntaxError
-	if errors.As(err, &wrong) {
-		return fmt.Sprintf("%s, at byte %d", wrong, wrong.Offset)
-	}
-	return err.Error()
 }
 
 // names lists the fields of a body.

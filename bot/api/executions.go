@@ -37,7 +37,7 @@ func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	if !h.ready(w, r) {
 		return
 	}
-	raw, err := h.service.execute(r.Context(), s)
+	raw, err := h.bot.Execute(r.Context(), s)
 	var now standing
 	if err == nil {
 		err = json.Unmarshal(raw, &now)
@@ -52,7 +52,7 @@ func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 
 // context returns an execution.
 func (h *handler) context(w http.ResponseWriter, r *http.Request, id string) {
-	raw, err := h.service.execution(r.Context(), id)
+	raw, err := h.bot.Execution(r.Context(), id)
 	if err != nil {
 		h.fail(w, r, err)
 		return
@@ -83,7 +83,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id string) {
 	if !h.ready(w, r) {
 		return
 	}
-	if _, err := h.service.resume(r.Context(), id, reply); err != nil {
+	if _, err := h.bot.Resume(r.Context(), id, reply); err != nil {
 		h.fail(w, r, err)
 		return
 	}
@@ -93,7 +93,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id string) {
 // ready reports whether the bot is up, and sends an error if it is not: executions need
 // the rooms.
 func (h *handler) ready(w http.ResponseWriter, r *http.Request) bool {
-	if !h.service.health(r.Context()).Synced.IsZero() {
+	if !h.bot.Health(r.Context()).Synced.IsZero() {
 		return true
 	}
 	w.Header().Set("Retry-After", "5")

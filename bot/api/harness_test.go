@@ -38,20 +38,18 @@ type shelf struct {
 	held     chan struct{}
 }
 
-func (s *shelf) service() service {
-	return service{
-		execute: s.execute, execution: s.execution, resume: s.resume,
-		health: func(context.Context) bot.Health {
-			if s.starting {
-				return bot.Health{}
-			}
-			return bot.Health{Synced: testClock, Err: s.ill}
-		},
-		collectors: []prometheus.Collector{prometheus.NewGauge(prometheus.GaugeOpts{Name: "matrix_tui_test", Help: "Of the test."})},
+func (s *shelf) Health(context.Context) bot.Health {
+	if s.starting {
+		return bot.Health{}
 	}
+	return bot.Health{Synced: testClock, Err: s.ill}
 }
 
-func (s *shelf) execute(ctx context.Context, sub bot.Submission) (json.RawMessage, error) {
+func (s *shelf) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{prometheus.NewGauge(prometheus.GaugeOpts{Name: "matrix_tui_test", Help: "Of the test."})}
+}
+
+func (s *shelf) Execute(ctx context.Context, sub bot.Submission) (json.RawMessage, error) {
 	if s.hold != nil {
 		close(s.held)
 		select {
@@ -93,7 +91,7 @@ func (s *shelf) find(id string) *execution.Execution {
 	return nil
 }
 
-func (s *shelf) execution(_ context.Context, id string) (json.RawMessage, error) {
+func (s *shelf) Execution(_ context.Context, id string) (json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.find(id); e != nil {
@@ -102,7 +100,7 @@ func (s *shelf) execution(_ context.Context, id string) (json.RawMessage, error)
 	return nil, bot.ErrNoExecution
 }
 
-func (s *shelf) resume(_ context.Context, id string, reply bot.Reply) (json.RawMessage, error) {
+func (s *shelf) Resume(_ context.Context, id string, reply bot.Reply) (json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.find(id)
@@ -135,7 +133,7 @@ func (s *shelf) waiting(t *testing.T, id string) *execution.Execution {
 func served(t *testing.T, s *shelf, token string) (base string, log *bytes.Buffer) {
 	t.Helper()
 	log = &bytes.Buffer{}
-	base, _ = serving(t, newHandler(s.service(), token, zerolog.New(zerolog.SyncWriter(log))), zerolog.Nop())
+	base, _ = serving(t, New(s, token, zerolog.New(zerolog.SyncWriter(log))), zerolog.Nop())
 	return base, log
 }
 

@@ -13,7 +13,7 @@ const starting = "The bot is starting: it has not synced with the homeserver yet
 
 // health serves supervisors and monitoring.
 func (h *handler) health(w http.ResponseWriter, r *http.Request, _ string) {
-	now := h.service.health(r.Context())
+	now := h.bot.Health(r.Context())
 	told := struct {
 		Status string    `json:"status,omitempty"`
 		Error  string    `json:"error,omitempty"`

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"sync"
 	"syscall"
 
 	"matrix-tui/state/sentence"
@@ -38,47 +37,4 @@ func whyNot(err error) string {
 		err = call.Err
 	}
 	return fmt.Sprintf("but the bot cannot listen there: %v", err)
-}
-
-// bounded is a listener with a maximum number of connections.
-type bounded struct {
-	net.Listener
-	slots chan struct{}
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newBounded(ln net.Listener, most int) *bounded {
-	return &bounded{Listener: ln, slots: make(chan struct{}, most), done: make(chan struct{})}
-}
-
-// Accept first waits for a slot.
-func (b *bounded) Accept() (net.Conn, error) {
-	select {
-	case b.slots <- struct{}{}:
-	case <-b.done:
-		return nil, net.ErrClosed
-	}
-	conn, err := b.Listener.Accept()
-	if err != nil {
-		<-b.slots
-		return nil, err
-	}
-	return &slotted{Conn: conn, leave: sync.OnceFunc(func() { <-b.slots })}, nil
-}
-
-func (b *bounded) Close() error {
-	b.once.Do(func() { close(b.done) })
-	return b.Listener.Close()
-}
-
-// slotted is a connection that releases its slot when it is closed.
-type slotted struct {
-	net.Conn
-	leave func()
-}
-
-func (s *slotted) Close() error {
-	defer s.leave()
-	return s.Conn.Close()
 }

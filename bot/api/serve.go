@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/net/netutil"
 )
 
 // Limits for all connections.
@@ -28,9 +29,15 @@ const (
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Logger) error {
 	live, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
-	all := &joined{Handler: h}
+	var active sync.RWMutex // read by each request: a closed server does not wait for its handlers
 	server := &http.Server{
-		Handler:           all,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !active.TryRLock() {
+				panic(http.ErrAbortHandler) // the server has ended
+			}
+			defer active.RUnlock()
+			h.ServeHTTP(w, r)
+		}),
 		BaseContext:       func(net.Listener) context.Context { return live },
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
@@ -40,7 +47,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Log
 		ErrorLog:          stdlog.New(io.Discard, "", 0), // it would log parts of requests
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(newBounded(ln, maxConns)) }()
+	go func() { ended <- server.Serve(netutil.LimitListener(ln, maxConns)) }()
 	log.Info().Str("address", ln.Addr().String()).Msg("listening")
 
 	var err error
@@ -56,35 +63,6 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Log
 		_ = server.Close()
 	}
 	kill()
-	all.wait()
+	active.Lock() // for good
 	return err
-}
-
-// joined counts active requests, because a closed server does not wait for its
-// handlers.
-type joined struct {
-	http.Handler
-	mu    sync.Mutex
-	ended bool
-	work  sync.WaitGroup
-}
-
-func (j *joined) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	j.mu.Lock()
-	if j.ended {
-		j.mu.Unlock()
-		panic(http.ErrAbortHandler)
-	}
-	j.work.Add(1)
-	j.mu.Unlock()
-	defer j.work.Done()
-	j.Handler.ServeHTTP(w, r)
-}
-
-// wait accepts no more requests and returns when the last one has ended.
-func (j *joined) wait() {
-	j.mu.Lock()
-	j.ended = true
-	j.mu.Unlock()
-	j.work.Wait()
 }

@@ -34,7 +34,7 @@ func TestServeSaysWhere(t *testing.T) {
 // TestServeFinishes: a request in progress when the server ends is answered, and Serve returns after that.
 func TestServeFinishes(t *testing.T) {
 	s := &shelf{hold: make(chan struct{}), held: make(chan struct{})}
-	base, stop := serving(t, newHandler(s.service(), testToken, zerolog.Nop()), zerolog.Nop())
+	base, stop := serving(t, New(s, testToken, zerolog.Nop()), zerolog.Nop())
 	answered := make(chan reply, 1)
 	go func() {
 		answered <- ask(t, "POST", base+"/execute", `{"room":"`+testRoom+`","transcript":"x"}`, bearer, isjson)
@@ -61,7 +61,7 @@ func TestServeFinishes(t *testing.T) {
 func TestServeCuts(t *testing.T) {
 	t.Parallel()                                                      // it waits for the end of the grace period
 	s := &shelf{hold: make(chan struct{}), held: make(chan struct{})} // never released
-	base, stop := serving(t, newHandler(s.service(), testToken, zerolog.Nop()), zerolog.Nop())
+	base, stop := serving(t, New(s, testToken, zerolog.Nop()), zerolog.Nop())
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -81,54 +81,6 @@ func TestServeCuts(t *testing.T) {
 	}
 	if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
 		t.Error("there was an answer")
-	}
-}
-
-// TestBoundedConnections: only so many connections are accepted, and one that is closed makes room.
-func TestBoundedConnections(t *testing.T) {
-	ln, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBounded(ln, 2)
-	accepted := make(chan net.Conn)
-	ended := make(chan error, 1)
-	go func() {
-		for {
-			conn, err := b.Accept()
-			if err != nil {
-				ended <- err
-				return
-			}
-			accepted <- conn
-		}
-	}()
-	for range 3 {
-		conn, err := net.Dial("tcp", ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	first, second := <-accepted, <-accepted
-	defer second.Close()
-	select {
-	case <-accepted:
-		t.Fatal("a third one was accepted")
-	case <-time.After(50 * time.Millisecond):
-	}
-	for range 2 { // the second close releases nothing
-		_ = first.Close()
-	}
-	defer (<-accepted).Close()
-	if got := len(b.slots); got != 2 {
-		t.Errorf("%d slots are taken, want 2", got)
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-ended; err == nil {
-		t.Error("Accept continues after Close")
 	}
 }
 

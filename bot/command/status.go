@@ -131,3 +131,8 @@ func (c *Call) containerLines(ctx context.Context) string {
 	}
 	return line + ".\nEarlier tasks left this running, and `!stop all` ends it:\n" + stop.LeftLines(list)
 }
+
+// usage runs !usage.
+func usage(ctx context.Context, c *Call) (string, error) {
+	return c.Env.Budget.Usage(ctx, c.Env.ID, time.Now())
+}

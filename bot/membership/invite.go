@@ -17,11 +17,6 @@ const inviteTime = 24 * time.Hour
 func (r *Room) invite(ctx context.Context, row state.Event) error {
 	call, cancel := context.WithTimeout(ctx, 2*matrix.CallTimeout)
 	defer cancel()
-	unlock, err := r.Upgrade.Lock(call)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	log := r.Roster.Log.With().Str("room", r.Out.ID).Str("sender", row.Sender).Logger()
 	welcome, err := r.welcomes(row)
 	if err != nil {
@@ -43,9 +38,6 @@ func (r *Room) invite(ctx context.Context, row state.Event) error {
 	if err != nil {
 		log.Warn().Err(err).Msg("cannot join the room: declining the invite")
 		return r.decline(ctx, row)
-	}
-	if welcome {
-		r.Upgrade.Settled()
 	}
 	before, err := r.Upgrade.Inherit(call)
 	if r.refused.Again("predecessor "+row.ID, err) {

@@ -1,7 +1,6 @@
 package membership
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,20 +19,12 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/roster"
+	"matrix-tui/bot/upgrade"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
 
 const everything = "defaults:\n  allow: ['@*:here']\n"
-
-// noUpgrade is a room that replaces none and is not replaced.
-type noUpgrade struct{ Upgrade }
-
-func (noUpgrade) Lock(context.Context) (func(), error)      { return func() {}, nil }
-func (noUpgrade) MayFollow(string) bool                     { return false }
-func (noUpgrade) HasFollowed(context.Context) (bool, error) { return false, nil }
-func (noUpgrade) Settled()                                  {}
-func (noUpgrade) Inherit(context.Context) (string, error)   { return "", nil }
 
 // newRoom returns the room !den:here, and a homeserver that answers a request with what is next for it, as "STATUS CODE",
 // and then with success. A request is named by its method and the end of its path.
@@ -64,17 +55,17 @@ func newRoom(t *testing.T, rules string, answers map[string][]string) *Room {
 	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	journal, err := state.OpenJournal(t.Context(), filepath.Join(dir, "journal.db"), zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), dir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = journal.Close() })
 	access := roster.Access{Policy: policy.Open(dir, zerolog.Nop()), Owners: []string{"@ann:here"}}
-	shared := &outbox.Shared{Journal: journal, Account: account, Synced: queue.NewGate(), Group: &queue.Group{Context: t.Context()}}
+	shared := &outbox.Shared{Journal: journal, Account: account, Synced: &queue.Gate{}, Group: &queue.Group{Context: t.Context()}}
 	return &Room{
 		Shared:  &Shared{Roster: &roster.Roster{Access: access, Account: account, Log: zerolog.Nop()}},
 		Out:     shared.Room("!den:here", nil),
-		Upgrade: noUpgrade{},
+		Upgrade: &upgrade.Room{Shared: &upgrade.Shared{Store: store}, ID: "!den:here"},
 	}
 }
 

@@ -55,7 +55,7 @@ func (r *Room) gone(ctx context.Context, row state.Event) error {
 		return err
 	}
 	if err := env.Gateway.Shut(id); err != nil {
-		r.Out.Log.Warn().Err(err).Str("room", id).Msg("cannot close the room's gateway")
+		r.Out.Group.Log.Warn().Err(err).Str("room", id).Msg("cannot close the room's gateway")
 	}
 	if err := env.GiveUpWaiting(ctx, row.Seq); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"matrix-tui/bot/roster"
 	"matrix-tui/bot/text"
 	"matrix-tui/bot/turn"
+	"matrix-tui/bot/upgrade"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -25,30 +26,12 @@ type Shared struct {
 	Pairing *policy.Pairing
 }
 
-// Upgrade is what is known about an upgrade of a room, or to it. It is an interface because a test of a membership has
-// no upgrades.
-type Upgrade interface {
-	// Lock keeps others from joining or leaving the room.
-	Lock(ctx context.Context) (unlock func(), err error)
-	// MayFollow reports whether a user may use the bot in a room that claims to be the predecessor of this one.
-	MayFollow(user string) bool
-	// HasFollowed reports whether the bot is in the room because of an upgrade.
-	HasFollowed(ctx context.Context) (bool, error)
-	// Settled says that the bot stays in the room.
-	Settled()
-	// Inherit takes over the policy of the room that this one replaces, and returns that room, or "".
-	Inherit(ctx context.Context) (before string, err error)
-	// Moves reports whether the room has a tombstone that names a successor; Forget forgets that.
-	Moves() bool
-	Forget()
-}
-
 // Room is the membership of one room. It belongs to the goroutine that handles the room's events.
 type Room struct {
 	*Shared
 	Out     *outbox.Room
 	Turn    *turn.Turn
-	Upgrade Upgrade
+	Upgrade *upgrade.Room
 
 	refused matrix.Refusals
 }

@@ -13,6 +13,16 @@ func OriginOf(row state.Event) task.Origin {
 	return task.Origin{Event: row.ID, Thread: row.Relation().Thread(), Moved: row.Moved()}
 }
 
+// Notice returns a message to a room that notifies nobody.
+func Notice(room string, kind state.Kind, txn, text string) state.Message {
+	return state.Message{Txn: txn, Room: room, Kind: kind, Notice: true, Body: text}
+}
+
+// Answer returns a notice that replies to a row, in its thread if it is in one.
+func Answer(row state.Event, kind state.Kind, txn, text string) state.Message {
+	return OriginOf(row).Reply(Notice(row.Room, kind, txn, text), row.ID, "")
+}
+
 // Message returns a message of the room in Markdown.
 func (r *Room) Message(kind state.Kind, txn, text string) state.Message {
 	return state.Message{Txn: txn, Room: r.ID, Kind: kind, Body: text}
@@ -20,9 +30,7 @@ func (r *Room) Message(kind state.Kind, txn, text string) state.Message {
 
 // Notice returns a message of the room that notifies nobody.
 func (r *Room) Notice(kind state.Kind, txn, text string) state.Message {
-	m := r.Message(kind, txn, text)
-	m.Notice = true
-	return m
+	return Notice(r.ID, kind, txn, text)
 }
 
 // Answer returns a notice that replies to a row, in its thread if it is in one.

@@ -20,7 +20,7 @@ func (r *Room) forbidden(ctx context.Context, row state.Message, why error) erro
 				r.refused = map[state.Relation]bool{}
 			}
 			r.refused[row.Relation] = true
-			r.Log.Info().Str("room", r.ID).Str("what", string(row.Relation)).Msg("not allowed here: going on without it")
+			r.Group.Log.Info().Str("room", r.ID).Str("what", string(row.Relation)).Msg("not allowed here: going on without it")
 		}
 		return r.Journal.Messages.MarkRefused(ctx, row.Txn, why.Error())
 	}
@@ -52,7 +52,7 @@ func (r *Room) forbidden(ctx context.Context, row state.Message, why error) erro
 // quit leaves the room without a message. It succeeds if the bot has already left;
 // an error is temporary.
 func (r *Room) quit(ctx context.Context) error {
-	r.Log.Info().Str("room", r.ID).Msg("not allowed to speak: leaving")
+	r.Group.Log.Info().Str("room", r.ID).Msg("not allowed to speak: leaving")
 	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
 	defer cancel()
 	if err := r.Account.Rooms.Leave(call, r.ID); err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {

@@ -20,7 +20,7 @@ func (r *Room) unrelated(ctx context.Context, row state.Message, err error) erro
 	if !matrix.IsUnspecified(err) || row.Relation != state.Edit && row.Thread == "" {
 		return err
 	}
-	r.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).
+	r.Group.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).
 		Msg("the homeserver rejected what a message relates to")
 	if row.Relation == state.Edit {
 		return r.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
@@ -32,7 +32,7 @@ func (r *Room) unrelated(ctx context.Context, row state.Message, err error) erro
 // rejected queues a sentence in place of a message that can never be sent: nobody waits in vain. A task whose question
 // cannot be shown in any way ends, and so does one that asks about a command that cannot be shown completely.
 func (r *Room) rejected(ctx context.Context, row state.Message, err error) error {
-	r.Log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the message is given up")
+	r.Group.Log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the message is given up")
 	held, failed := r.isHeld(ctx, row)
 	if failed != nil {
 		return failed

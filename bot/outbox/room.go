@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/queue"
@@ -23,9 +21,8 @@ import (
 type Shared struct {
 	Journal *state.Journal
 	Account *matrix.Account
-	Synced  queue.Gate // opened after each committed sync
+	Synced  *queue.Gate // opened after each committed sync
 	Group   *queue.Group
-	Log     zerolog.Logger
 
 	underWay atomic.Int64 // messages up to this Seq are from the process before this one
 }
@@ -48,8 +45,6 @@ type Questions interface {
 type Room struct {
 	*Shared
 	ID string
-	// Stays is set while an upgrade of the room waits: what is refused then concerns the room itself.
-	Stays atomic.Bool
 
 	questions Questions
 	worker    queue.Worker
@@ -95,7 +90,7 @@ func (r *Room) drain() {
 			return
 		}
 		pause := matrix.RetryAfter(err, again.Next())
-		r.Log.Warn().Err(err).Str("room", r.ID).Dur("again_in_ms", pause).Msg("cannot send the message, retrying")
+		r.Group.Log.Warn().Err(err).Str("room", r.ID).Dur("again_in_ms", pause).Msg("cannot send the message, retrying")
 		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
@@ -162,7 +157,7 @@ func (r *Room) send(ctx context.Context, row state.Message) error {
 	case matrix.IsNotEncrypted(err), matrix.Temporary(err), ctx.Err() != nil:
 		return err
 	}
-	if r.moves(ctx) && !r.goesOn(call, row) {
+	if r.waits(call, row) {
 		return err // the row moves to the successor
 	}
 	if matrix.IsForbidden(err) {
@@ -174,7 +169,7 @@ func (r *Room) send(ctx context.Context, row state.Message) error {
 		}
 		return r.forbidden(ctx, row, err) // Dendrite says something else if it does not have the room
 	}
-	r.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).
+	r.Group.Log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).
 		Msg("the homeserver rejected a reaction or a redaction")
 	return r.Journal.Messages.MarkRefused(ctx, row.Txn, err.Error())
 }
@@ -199,21 +194,14 @@ func (r *Room) resolve(ctx context.Context, row state.Message) (resolved state.M
 	return row, true, nil
 }
 
-// goesOn reports whether a refused message concerns the room itself although a tombstone is
-// pending: it waits, and meanwhile the bot works as before.
-func (r *Room) goesOn(ctx context.Context, row state.Message) bool {
-	waits := r.Stays.Load()
-	if !waits || !row.Says() {
-		return waits
+// waits reports whether a refused message waits, because a tombstone of the room is pending and the bot may not speak
+// here any more.
+func (r *Room) waits(ctx context.Context, row state.Message) bool {
+	if _, err := r.Journal.Events.PendingType(ctx, r.ID, event.TypeTombstone); err != nil || !row.Says() {
+		return false
 	}
 	may, err := r.Account.Rooms.MaySend(ctx, r.ID, event.TypeMessage)
-	return may && err == nil
-}
-
-// moves reports whether a tombstone of the room is pending.
-func (r *Room) moves(ctx context.Context) bool {
-	_, err := r.Journal.Events.PendingType(ctx, r.ID, event.TypeTombstone)
-	return err == nil
+	return err != nil || !may
 }
 
 // crashAfter is the crash point after a result or a question was sent.

@@ -20,7 +20,8 @@ func (r *Room) Sent(ctx context.Context, txn, event string) error {
 	if err != nil {
 		return err
 	}
-	r.Log.Warn().Str("room", r.ID).Str("txn", txn).Str("event", event).Msg("the homeserver has taken a message twice")
+	r.Group.Log.Warn().Str("room", r.ID).Str("txn", txn).Str("event", event).
+		Msg("the homeserver has taken a message twice")
 	// nobody sees that it is there twice
 	if !row.Says() || row.Kind == state.KindNoticeEdit || row.Kind == state.KindQuestionEdit {
 		return nil

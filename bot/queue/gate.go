@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// Gate releases its waiters each time something has happened, such as a committed sync.
+// Gate releases its waiters each time something has happened, such as a committed sync. The zero value has never been
+// opened.
 type Gate struct {
-	mu   *sync.Mutex
-	next *chan struct{}
-	at   *time.Time // of the last opening
-}
-
-// NewGate returns a gate that has never been opened.
-func NewGate() Gate {
-	next := make(chan struct{})
-	return Gate{mu: &sync.Mutex{}, next: &next, at: &time.Time{}}
+	mu   sync.Mutex
+	next chan struct{} // nil if nobody waits
+	at   time.Time     // of the last opening
 }
 
 // Open releases everyone who is waiting now.
-func (g Gate) Open() {
+func (g *Gate) Open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	*g.at = time.Now()
-	close(*g.next)
-	*g.next = make(chan struct{})
+	g.at = time.Now()
+	if g.next != nil {
+		close(g.next)
+		g.next = nil
+	}
 }
 
 // Coming returns a channel that is closed at the next opening.
-func (g Gate) Coming() <-chan struct{} {
+func (g *Gate) Coming() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return *g.next
+	if g.next == nil {
+		g.next = make(chan struct{})
+	}
+	return g.next
 }
 
 // Last returns the time of the last opening; zero if there was none.
-func (g Gate) Last() time.Time {
+func (g *Gate) Last() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return *g.at
+	return g.at
 }

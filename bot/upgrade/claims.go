@@ -10,22 +10,14 @@ import (
 
 	"matrix-tui/state"
 	"matrix-tui/state/event"
-	"matrix-tui/state/keyed"
 )
-
-// maxLearned bounds how many rooms' predecessors are remembered.
-const maxLearned = 1000
 
 // claims are the room upgrades that have not been followed yet: tombstones that are
 // pending in the journal. A tombstone can name any room, so what is here is a claim of
 // the old room. The zero value is empty.
 type claims struct {
-	entering keyed.Locks // per successor: locked while the bot joins or leaves it
-
-	mu      sync.Mutex
-	to      map[claim]string  // successor by tombstone
-	learned map[string]string // what rooms themselves name as their predecessor, "" for none
-	entered map[string]bool   // joined for a tombstone; to be left if they replace another room
+	mu sync.Mutex
+	to map[claim]string // successor by tombstone
 }
 
 // claim is one tombstone.
@@ -94,48 +86,6 @@ func (c *claims) into(room string) (from []string) {
 	}
 	slices.Sort(from)
 	return slices.Compact(from)
-}
-
-// learn notes which room a room itself names as its predecessor, "" for none. That never changes.
-func (c *claims) learn(room, before string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.learned == nil || len(c.learned) >= maxLearned {
-		c.learned = map[string]string{}
-	}
-	c.learned[room] = before
-}
-
-// replaces returns what learn has noted.
-func (c *claims) replaces(room string) (before string, known bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before, known = c.learned[room]
-	return before, known
-}
-
-// enter notes that the bot joins a room because a tombstone names it.
-func (c *claims) enter(room string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.entered == nil || len(c.entered) >= maxLearned {
-		c.entered = map[string]bool{}
-	}
-	c.entered[room] = true
-}
-
-// hasEntered reports what enter has noted, until settled.
-func (c *claims) hasEntered(room string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.entered[room]
-}
-
-// settled forgets what enter has noted: the bot stays in the room, or has left it.
-func (c *claims) settled(room string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.entered, room)
 }
 
 // Note notes a tombstone that is new, before a room works on any event of its batch.

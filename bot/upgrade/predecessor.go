@@ -18,15 +18,11 @@ func (r *Room) predecessor(ctx context.Context) (string, error) {
 	if len(claims) == 0 {
 		return "", nil
 	}
-	before, known := r.claims.replaces(r.ID)
-	if !known {
-		call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
-		defer cancel()
-		var err error
-		if before, err = r.Account.Rooms.Predecessor(call, r.ID); err != nil {
-			return "", fmt.Errorf("look up predecessor: %w", err)
-		}
-		r.claims.learn(r.ID, before)
+	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
+	defer cancel()
+	before, err := r.Account.Rooms.Predecessor(call, r.ID)
+	if err != nil {
+		return "", fmt.Errorf("look up predecessor: %w", err)
 	}
 	if !slices.Contains(claims, before) {
 		return "", nil
@@ -48,18 +44,15 @@ func (r *Room) Inherit(ctx context.Context) (before string, err error) {
 	}
 	if before != "" {
 		if err := r.giveOn(before, r.ID); err != nil {
-			r.Log.Warn().Err(err).Str("room", before).Str("successor", r.ID).Msg("the room's policy cannot move along")
+			r.Group.Log.Warn().Err(err).Str("room", before).Str("successor", r.ID).Msg("the room's policy cannot move along")
 		}
 	}
 	return before, nil
 }
 
-// Claims returns the rooms that claim to be the predecessor of this one.
-func (r *Room) Claims() []string { return r.claims.into(r.ID) }
-
 // MayFollow reports whether a user may use the bot in a room that claims to be the predecessor of this one.
 func (r *Room) MayFollow(user string) bool {
-	return slices.ContainsFunc(r.Claims(), func(before string) bool { return r.Roster.Hears(before, user) })
+	return slices.ContainsFunc(r.claims.into(r.ID), func(before string) bool { return r.Roster.Hears(before, user) })
 }
 
 // IsAhead reports whether the room still has to get workspace, history and tasks of its

@@ -7,9 +7,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/alert"
 	"matrix-tui/bot/matrix"
@@ -35,7 +32,6 @@ type Shared struct {
 	Gateway *gateway.Gateway
 	Alerts  *alert.Watch // tells the owners
 	Group   *queue.Group
-	Log     zerolog.Logger
 
 	claims claims
 	mu     sync.Mutex
@@ -51,13 +47,8 @@ type Room struct {
 	Control *queue.Worker // decides what waits for the upgrade
 
 	tombstone *state.Event       // nil for none; guarded by Turn
-	leaving   bool               // and has begun to move: there is no other successor any more; guarded by Turn
 	stop      context.CancelFunc // ends the attempts to follow the tombstone; nil unless it waits; guarded by Turn
 	refused   matrix.Refusals    // of the tasks worker
-
-	tellMu    sync.Mutex
-	stays     bool      // the owners know that the room's policy cannot move to its successor
-	uninvited time.Time // when they were last told that the bot may not enter it
 }
 
 // Add lets the upgrades of other rooms wake a room, whose workers are ready.

@@ -17,7 +17,7 @@ import (
 // names no successor ends that. The caller holds the turn.
 func (r *Room) Decide(ctx context.Context, row state.Event) error {
 	old := r.tombstone
-	if old != nil && (r.Turn.Following || r.leaving || old.Seq >= row.Seq || r.hasLeftFor(old.Body.Successor)) {
+	if old != nil && (r.Turn.Following || old.Seq >= row.Seq || r.hasLeftFor(old.Body.Successor)) {
 		return nil // it is next
 	}
 	now, err := r.Journal.Events.Get(ctx, row.Room, row.ID)
@@ -72,23 +72,25 @@ func (r *Room) Enter(ctx context.Context, row state.Event) (entered bool, err er
 	call, cancel := context.WithTimeout(ctx, 2*matrix.CallTimeout)
 	defer cancel()
 	err = r.enter(call, successor, &r.refused)
+	if err == nil {
+		return true, nil
+	}
 	if errors.Is(err, errPlain) {
 		if err := r.tellPlain(ctx, row); err != nil {
 			return false, err
 		}
 	}
-	if errors.Is(err, errNoSuccessor) {
-		r.Log.Warn().Str("room", r.ID).Str("successor", successor).Err(err).
-			Msg("the room named in the tombstone does not replace this one: staying")
+	log := r.Group.Log.Warn().Err(err).Str("room", r.ID).Str("successor", successor)
+	switch {
+	case errors.Is(err, errNoSuccessor):
+		log.Msg("the room named in the tombstone does not replace this one: staying")
 		return false, r.end(ctx, row, r.Turn.Finish)
-	} else if err != nil && r.hasLeftFor(successor) {
+	case r.hasLeftFor(successor):
 		return false, err
-	} else if err != nil {
-		r.Log.Warn().Err(err).Str("room", r.ID).Str("successor", successor).Msg("cannot follow the upgrade yet")
-		r.wait(ctx, row)
-		return false, nil
 	}
-	return true, nil
+	log.Msg("cannot follow the upgrade yet")
+	r.wait(ctx, row)
+	return false, nil
 }
 
 // Move moves the container's volumes, the history, open tasks and unsent messages to the room's successor, next. The
@@ -103,9 +105,6 @@ func (r *Room) Move(ctx context.Context, row state.Event, next *Room) error {
 			return err
 		}
 	}
-	r.Turn.Lock()
-	r.leaving = true
-	r.Turn.Unlock()
 	if err := r.Turn.Env.Leave(func() error { return r.moveContainer(ctx, call, successor) }); err != nil {
 		return err
 	}
@@ -120,7 +119,7 @@ func (r *Room) end(ctx context.Context, row state.Event, finish func(context.Con
 		return err
 	}
 	r.Turn.Lock()
-	r.tombstone, r.leaving = nil, false
+	r.tombstone = nil
 	r.Turn.Unlock()
 	r.claims.end(row)
 	r.wake(row.Body.Successor)
@@ -146,7 +145,7 @@ func (r *Room) moveContainer(ctx, call context.Context, successor string) error 
 		return err
 	}
 	if err := r.Gateway.Shut(r.ID); err != nil {
-		r.Log.Warn().Err(err).Str("room", r.ID).Msg("cannot close the room's gateway")
+		r.Group.Log.Warn().Err(err).Str("room", r.ID).Msg("cannot close the room's gateway")
 	}
 	if err := r.Recall.Move(ctx, r.ID, successor); err != nil { // what it forgot must stay forgotten
 		return err
@@ -170,7 +169,7 @@ func (r *Room) moveRows(ctx context.Context, tombstone state.Event, next *Room) 
 	}
 	crash.At("moved")
 	if err := r.Recall.Move(ctx, r.ID, next.ID); err != nil { // a cache
-		r.Log.Warn().Err(err).Str("room", r.ID).Msg("cannot move the index of a room")
+		r.Group.Log.Warn().Err(err).Str("room", r.ID).Msg("cannot move the index of a room")
 	}
 	r.Turn.Env.Waits.DropRoom(r.ID)
 	if err := next.Turn.Env.AskAgain(ctx); err != nil {

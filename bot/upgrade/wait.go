@@ -18,7 +18,6 @@ func (r *Room) wait(ctx context.Context, tombstone state.Event) {
 	r.Turn.Lock()
 	defer r.Turn.Unlock()
 	r.stop = stop
-	r.Out.Stays.Store(true)
 	if !r.Group.Start(func() { defer stop(); r.await(ctx, tombstone) }) {
 		stop()
 	}
@@ -29,33 +28,25 @@ func (r *Room) wait(ctx context.Context, tombstone state.Event) {
 func (r *Room) await(ctx context.Context, tombstone state.Event) {
 	var refused matrix.Refusals // the tasks worker has its own
 	begun, told := time.Now(), false
-	for again := retry.New(time.Second, time.Hour); ctx.Err() == nil; {
+	for again := retry.New(time.Second, 5*time.Minute); ctx.Err() == nil; {
 		call, cancel := context.WithTimeout(ctx, 2*matrix.CallTimeout)
 		err := r.enter(call, tombstone.Body.Successor, &refused)
 		cancel()
-		if err == nil || errors.Is(err, errNoSuccessor) {
+		switch {
+		case err == nil || errors.Is(err, errNoSuccessor):
 			r.follow(tombstone.ID)
 			return
-		}
-		pause := again.Next()
-		if !errors.Is(err, errUninvited) { // the homeserver is in trouble, or policy.yaml can be corrected at any time
-			pause = min(pause, matrix.RefusedTime)
-		}
-		if unmoved := (*ownPolicyError)(nil); errors.As(err, &unmoved) {
-			r.tellStaying(tombstone.Body.Successor, unmoved)
-		}
-		if errors.Is(err, errUninvited) && !told {
-			if time.Since(begun) >= matrix.RefusedTime {
-				err := r.tellUninvited(ctx, tombstone)
-				if told = err == nil; !told && ctx.Err() == nil {
-					r.Log.Warn().Err(err).Str("room", r.ID).Msg("cannot tell the room that its upgrade waits")
-				}
+		case told:
+		case errors.Is(err, errUnmoved):
+			r.tellStaying(r.ID, tombstone.Body.Successor, err)
+			told = true
+		case errors.Is(err, errUninvited) && time.Since(begun) >= matrix.RefusedTime:
+			err := r.tellUninvited(ctx, tombstone)
+			if told = err == nil; !told && ctx.Err() == nil {
+				r.Group.Log.Warn().Err(err).Str("room", r.ID).Msg("cannot tell the room that its upgrade waits")
 			}
-			pause = min(pause, matrix.RefusedTime/3)
 		}
-		if retry.Sleep(ctx, pause) != nil {
-			return
-		}
+		_ = retry.Sleep(ctx, again.Next())
 	}
 }
 
@@ -75,6 +66,5 @@ func (r *Room) endWait() {
 	if r.stop != nil {
 		r.stop()
 		r.stop = nil
-		r.Out.Stays.Store(false)
 	}
 }

@@ -156,7 +156,7 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 	}
 	if listener != nil {
 		services = append(services, func(ctx context.Context) error {
-			return api.Serve(ctx, listener, api.New(b, cfg.APIToken.Reveal(), log), log)
+			return api.Serve(ctx, listener, api.New(b.Programs(), cfg.APIToken.Reveal(), log), log)
 		})
 	}
 	return together(ctx, b.Run, services...)
