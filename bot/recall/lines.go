@@ -40,7 +40,7 @@ var dailyLog = compiled(`^memory/(\d{4}-\d\d-\d\d)\.md$`)
 
 // dayOf returns the day of a daily log, "" for other files.
 func dayOf(name string) string {
-	found := dailyLog.FindStringSubmatch(name)
+	found := dailyLog().FindStringSubmatch(name)
 	if found == nil {
 		return ""
 	}
@@ -52,7 +52,7 @@ func (e *exchange) strip(name, content string) string {
 	var out strings.Builder
 	gone := false // the task of an entry
 	for line := range strings.Lines(content) {
-		found := taskEntry.FindStringSubmatch(line)
+		found := taskEntry().FindStringSubmatch(line)
 		switch {
 		case name != statusFile || strings.TrimSpace(line) == "":
 			gone = false
@@ -163,7 +163,7 @@ var itemMark = compiled(`^(?:[-*+•\s]|\d{1,9}[.)]\s)+`)
 
 // item returns the text of a list item, as a note has it.
 func item(text string) string {
-	return clean.Line(itemMark.ReplaceAllString(clean.Line(text, 0), ""), maxSaid)
+	return clean.Line(itemMark().ReplaceAllString(clean.Line(text, 0), ""), maxSaid)
 }
 
 // plain returns a line or a note as they are compared with each other.
@@ -228,7 +228,7 @@ var (
 
 // priorOf returns the line of context.md for a task in a daily log, or "".
 func priorOf(n state.Note) string {
-	found := logEntry.FindStringSubmatch(n.Text)
+	found := logEntry().FindStringSubmatch(n.Text)
 	if found == nil {
 		return ""
 	}
@@ -253,12 +253,12 @@ func addPrior(content string, notes []state.Note) string {
 	lines := slices.Collect(strings.Lines(content))
 	tooMany := -maxPrior
 	for _, line := range lines {
-		if priorLine.MatchString(line) {
+		if priorLine().MatchString(line) {
 			tooMany++
 		}
 	}
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
-		if tooMany <= 0 || !priorLine.MatchString(line) {
+		if tooMany <= 0 || !priorLine().MatchString(line) {
 			return false
 		}
 		tooMany--
@@ -274,6 +274,6 @@ func withoutPrior(content string, notes []state.Note) string {
 	}
 	lines := slices.Collect(strings.Lines(content))
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
-		return priorLine.MatchString(line) && !known[strings.TrimSuffix(line, "\n")]
+		return priorLine().MatchString(line) && !known[strings.TrimSuffix(line, "\n")]
 	}), "")
 }
