@@ -69,7 +69,7 @@ func embedNow(t *testing.T, m *Memory) {
 		if !ok {
 			return
 		}
-		more, err := m.embedTurn(t.Context(), room)
+		more, err := m.embedder.turn(t.Context(), room)
 		if err != nil {
 			t.Fatal(err)
 		}

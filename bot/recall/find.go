@@ -45,7 +45,7 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	if !m.knows(room) { // its first task
-		m.addOthers(ctx, &k, room, text, memory.Vector{}, others)
+		k.addOthers(ctx, m.indexes, room, text, memory.Vector{}, others)
 		return k
 	}
 	defer m.embedSoon(room)
@@ -67,7 +67,7 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 		m.warn(stopping, room, "cannot search the memory of a room", err)
 		return Known{}
 	}
-	m.addOthers(ctx, &k, room, text, vector, others)
+	k.addOthers(ctx, m.indexes, room, text, vector, others)
 	return k
 }
 

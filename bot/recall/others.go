@@ -23,7 +23,7 @@ var shared = []memory.Source{memory.SourceNote, memory.SourceAnswer, memory.Sour
 
 // addOthers adds what other rooms remember about a text, each entry with its room. An owner has allowed that in
 // policy.yaml. A room that cannot be read is left out.
-func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, vector memory.Vector, others []string) {
+func (k *Known) addOthers(ctx context.Context, m *indexes, room, text string, vector memory.Vector, others []string) {
 	type found struct {
 		memory.Hit
 		room string
