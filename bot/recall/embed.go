@@ -14,7 +14,6 @@ const (
 	askTime   = 500 * time.Millisecond // how long a room waits for the vector of its query
 	batchTime = 30 * time.Second       // of a request for the vectors of new entries
 	batchSize = 32                     // texts of a request
-	turnSize  = 10                     // requests for a room before it is another room's turn
 	maxAsked  = 4 << 10                // bytes of a query
 )
 
@@ -102,19 +101,9 @@ func (e *embedder) count(b *breaker, query bool, err error) {
 	}
 }
 
-// turn fetches some vectors of a room. More says whether there are others.
-func (e *embedder) turn(ctx context.Context, room string) (more bool, err error) {
-	for range turnSize {
-		if done, err := e.batch(ctx, room); done || err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// batch makes one request, or one for each text if that is refused. No index is open during it. Done says whether
-// there is nothing left to do, for now.
-func (e *embedder) batch(ctx context.Context, room string) (done bool, err error) {
+// turn makes one request for the vectors of a room, or one for each text if that is refused. No index is open during
+// it. Done says whether there is nothing left to do, for now.
+func (e *embedder) turn(ctx context.Context, room string) (done bool, err error) {
 	if !e.batches.on(time.Now()) {
 		return true, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/keyed"
 	"matrix-tui/state/memory"
 )
 
@@ -43,16 +44,16 @@ type indexes struct {
 	mu      sync.Mutex
 	rooms   map[string]*room
 	waiting []string // rooms that Work looks at
+	filling keyed.Locks
 }
 
 // room is what this process knows of a room.
 type room struct {
 	mu      sync.Mutex
-	changes int           // how often the index has come to lack something; 1 at the start
-	checked int           // the changes with which it was filled last
-	speech  Speech        // of the task that runs
-	syncing sync.Mutex    // held by Sync
-	filling chan struct{} // held by who fills the index
+	changes int        // how often the index has come to lack something; 1 at the start
+	checked int        // the changes with which it was filled last
+	speech  Speech     // of the task that runs
+	syncing sync.Mutex // held by Sync
 }
 
 // New returns the memory in a state directory. The secrets never get into it.
@@ -66,7 +67,7 @@ func (m *indexes) room(id string) *room {
 	defer m.mu.Unlock()
 	r := m.rooms[id]
 	if r == nil {
-		r = &room{changes: 1, filling: make(chan struct{}, 1)}
+		r = &room{changes: 1}
 		m.rooms[id] = r
 	}
 	return r
@@ -87,12 +88,11 @@ func (m *indexes) with(ctx context.Context, id string, do func(*memory.Index) er
 func (m *indexes) once(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
 	r := m.room(id)
 	if _, lacks := r.lacks(); lacks {
-		select {
-		case r.filling <- struct{}{}:
-			defer func() { <-r.filling }()
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the index of a room: %w", ctx.Err())
+		unlock, err := m.filling.Lock(ctx, id)
+		if err != nil {
+			return fmt.Errorf("wait for the index of a room: %w", err)
 		}
+		defer unlock()
 	}
 	x, err := memory.Open(ctx, m.dir, id)
 	if err != nil {

@@ -78,9 +78,9 @@ func follow(ctx context.Context, m *indexes, room string) error {
 	if m.embedder == nil || err != nil {
 		return err
 	}
-	more, err := m.embedder.turn(ctx, room)
+	done, err := m.embedder.turn(ctx, room)
 	m.warn(ctx, room, "cannot store the embeddings of a room", err)
-	if more {
+	if !done && err == nil { // after the other rooms
 		m.soon(room)
 	}
 	return nil
