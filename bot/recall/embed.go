@@ -55,7 +55,8 @@ func (m *indexes) Vector(ctx context.Context, wait time.Duration, room, text str
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	vectors, err := e.fetch(ctx, &e.asks, room, true, clean.Clip(m.filter.Clean(clean.Clip(text, 4*maxAsked)), maxAsked))
+	text = clean.Clip(m.filter.Clean(clean.Clip(text, 4*maxAsked)), maxAsked)
+	vectors, err := e.fetch(ctx, &e.asks, room, true, text)
 	if err != nil {
 		return memory.Vector{}
 	}
@@ -66,7 +67,8 @@ func (m *indexes) Vector(ctx context.Context, wait time.Duration, room, text str
 var errNotNow = errors.New("no request now")
 
 // fetch makes one request. That texts which are kept are refused says nothing about the API: see each.
-func (e *embedder) fetch(ctx context.Context, b *breaker, room string, query bool, texts ...string) ([][]float32, error) {
+func (e *embedder) fetch(ctx context.Context, b *breaker, room string, query bool,
+	texts ...string) ([][]float32, error) {
 	if !b.on(time.Now()) || e.allowed != nil && e.allowed(ctx, room) != nil {
 		return nil, errNotNow
 	}

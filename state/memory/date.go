@@ -16,8 +16,8 @@ type span struct {
 }
 
 var months = func() map[string]time.Month {
-	out := map[string]time.Month{"sept": 9, "januar": 1, "februar": 2, "marz": 3, "maerz": 3, "mai": 5, "juni": 6, "juli": 7,
-		"oktober": 10, "dezember": 12}
+	out := map[string]time.Month{"sept": 9, "januar": 1, "februar": 2, "marz": 3, "maerz": 3, "mai": 5, "juni": 6,
+		"juli": 7, "oktober": 10, "dezember": 12}
 	for m := time.January; m <= time.December; m++ {
 		name := strings.ToLower(m.String())
 		out[name], out[name[:3]] = m, m

@@ -52,7 +52,7 @@ func (x *Index) open(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(x.path), 0o700); err != nil {
 		return err
 	}
-	return x.unlocked(ctx, func() error {
+	return unlocked(ctx, func() error {
 		err := x.connect(ctx, syscall.LOCK_SH)
 		if !damage.Is(err) {
 			return err
@@ -68,7 +68,7 @@ func (x *Index) open(ctx context.Context) error {
 }
 
 // unlocked does something again while another one keeps the file locked.
-func (x *Index) unlocked(ctx context.Context, do func() error) error {
+func unlocked(ctx context.Context, do func() error) error {
 	for again := retry.New(5*time.Millisecond, 200*time.Millisecond).Until(time.Now().Add(2 * waitTime)); ; {
 		err := do()
 		if !isLocked(err) {
@@ -102,7 +102,7 @@ func Delete(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(x.path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	err := x.unlocked(ctx, func() error { return x.flock(syscall.LOCK_EX) })
+	err := unlocked(ctx, func() error { return x.flock(syscall.LOCK_EX) })
 	if err == nil {
 		err = removeFiles(x.path)
 	}

@@ -32,8 +32,9 @@ func New(ctx context.Context, address, key, model string) (*Gemini, error) {
 	}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey: key, Backend: genai.BackendGeminiAPI,
-		HTTPClient: &http.Client{
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, // it would get the key
+		HTTPClient: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // another address would get the key
+		}},
 		HTTPOptions: genai.HTTPOptions{BaseURL: address + "/"},
 	})
 	if err != nil {
