@@ -31,11 +31,11 @@ var (
 // AsksForSecret reports whether a question asks for a password, a key, a code or the like.
 func AsksForSecret(question string) bool {
 	for _, s := range sentences(clean.Clip(question, maxText)) {
-		w := notAsked.ReplaceAllString(words(s), " ")
-		if !asked.MatchString(w) {
+		w := notAsked().ReplaceAllString(words(s), " ")
+		if !asked().MatchString(w) {
 			continue
 		}
-		if demand.MatchString(w) || !notValue.MatchString(w) && (strings.HasSuffix(s, "?") || strings.Count(w, " ") < 6) {
+		if demand().MatchString(w) || !notValue().MatchString(w) && (strings.HasSuffix(s, "?") || strings.Count(w, " ") < 6) {
 			return true
 		}
 	}
@@ -52,8 +52,8 @@ var (
 // several kinds in no order.
 func LooksSecret(answer string) bool {
 	s := strings.Trim(strings.TrimSpace(answer), "`\"'")
-	if len(s) < 12 || len(s) > maxValue || strings.ContainsFunc(s, unicode.IsSpace) || public.MatchString(s) ||
-		idLike.MatchString(s) {
+	if len(s) < 12 || len(s) > maxValue || strings.ContainsFunc(s, unicode.IsSpace) || public().MatchString(s) ||
+		idLike().MatchString(s) {
 		return false
 	}
 	count, kinds, ordinary := map[rune]int{}, map[int]bool{}, true
@@ -71,7 +71,7 @@ func LooksSecret(answer string) bool {
 		}
 	}
 	for _, part := range strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune("-_.:/@,=", c) }) {
-		ordinary = ordinary && wordLike.MatchString(part)
+		ordinary = ordinary && wordLike().MatchString(part)
 	}
 	entropy, n := 0.0, float64(len([]rune(s)))
 	for _, k := range count {
@@ -86,8 +86,8 @@ var sentenceEnd = compiled(`[.?!…。？！]+["”)*_]*(?:\s+|$)|\n+`)
 func sentences(text string) []string {
 	var all []string
 	start := 0
-	for _, m := range append(sentenceEnd.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
-		if short.MatchString(text[max(start, m[1]-12):m[1]]) {
+	for _, m := range append(sentenceEnd().FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		if short().MatchString(text[max(start, m[1]-12):m[1]]) {
 			continue // a full stop in an abbreviation
 		}
 		if s := strings.TrimSpace(text[start:m[1]]); s != "" {

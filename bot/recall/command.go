@@ -47,14 +47,14 @@ func (m *Memory) Command(ctx context.Context, room, event, by, text string,
 	case rest == "":
 		return Usage, nil
 	case verb == "search":
-		return m.search(ctx, room, rest)
+		return searched(ctx, m, room, rest)
 	case verb == "add":
-		return m.add(ctx, state.Note{Room: room, Event: event, By: by, Kind: state.Semantic, Text: rest})
+		return added(ctx, m, state.Note{Room: room, Event: event, By: by, Kind: state.Semantic, Text: rest})
 	}
 	return Usage, nil
 }
 
-func (m *Memory) search(ctx context.Context, room, words string) (string, error) {
+func searched(ctx context.Context, m *Memory, room, words string) (string, error) {
 	hits, err := m.Search(ctx, room, memory.Query{Text: words, Max: shownEntries})
 	if err != nil {
 		return "", err
@@ -74,13 +74,13 @@ func (m *Memory) search(ctx context.Context, room, words string) (string, error)
 	return out.String(), nil
 }
 
-func (m *Memory) add(ctx context.Context, n state.Note) (string, error) {
-	switch added, err := m.Add(ctx, n); {
+func added(ctx context.Context, m *Memory, n state.Note) (string, error) {
+	switch isNew, err := m.Add(ctx, n); {
 	case errors.Is(err, ErrNotKept):
 		return "I do not keep that: it looks like a secret, or like instructions for the agent. Nothing was added.", nil
 	case err != nil:
 		return "", err
-	case !added:
+	case !isNew:
 		return "I remember that already.", nil
 	}
 	return "I will remember that in this room. After the next task it is also in `/workspace/MEMORY.md`.", nil
@@ -153,7 +153,7 @@ func (m *Memory) Rebuild(ctx context.Context, room string) error {
 }
 
 // Reindex builds the index of a room from nothing.
-func (m *Memory) Reindex(ctx context.Context, room string) error {
+func (m *indexes) Reindex(ctx context.Context, room string) error {
 	m.room(room).change()
 	if err := memory.Remove(m.dir, room); err != nil {
 		return err

@@ -69,11 +69,11 @@ func embedNow(t *testing.T, m *Memory) {
 		if !ok {
 			return
 		}
-		more, err := m.embedTurn(t.Context(), room)
+		done, err := m.embedder.turn(t.Context(), room)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if more {
+		if !done {
 			m.embedSoon(room)
 		}
 	}

@@ -49,7 +49,6 @@ type exchange struct {
 
 	added, gone []state.Note
 	shown       []string // notes that their files have now
-	full        bool
 }
 
 // Forget takes what somebody has removed from a file out of all that is kept of the room. It may be repeated.
@@ -114,28 +113,22 @@ var ErrLarge = errors.New("memory files are too large")
 // merged returns the files as they are to be, without those to leave alone, and finds out what has changed in them.
 func (e *exchange) merged(files map[string]string, leave map[string]bool) map[string]string {
 	out := map[string]string{mainFile: ""}
-	var prior []state.Note
 	for name, notes := range e.notes {
-		lacks := slices.DeleteFunc(slices.Clone(notes), func(n state.Note) bool { return n.Written })
-		if dayOf(name) != "" && len(lacks) > 0 {
+		if dayOf(name) != "" && slices.ContainsFunc(notes, func(n state.Note) bool { return !n.Written }) {
 			out[name] = ""
-			prior = append(prior, lacks...)
 		}
 	}
-	slices.SortStableFunc(prior, func(a, b state.Note) int { return a.Time.Compare(b.Time) })
-	prior = slices.DeleteFunc(prior, func(n state.Note) bool { return n.Salience < didSomething })
 	maps.Copy(out, files)
 	maps.DeleteFunc(out, func(name, _ string) bool { return leave[name] })
 	for name, text := range out {
-		switch text = e.strip(name, text); {
-		case dayOf(name) != "", name == mainFile:
-			out[name] = e.merge(name, text)
-		default:
-			out[name] = text
+		if out[name] = e.strip(name, text); dayOf(name) != "" || name == mainFile {
+			out[name] = e.merge(name, out[name])
 		}
 	}
-	if _, there := out[contextFile]; there || len(prior) > 0 && !leave[contextFile] { // last: the logs may have new tasks
-		out[contextFile] = addPrior(withoutPrior(out[contextFile], e.remaining()), prior)
+	if !leave[contextFile] { // last: the logs may have new tasks
+		if text := withPrior(out[contextFile], e.remaining()); text != "" {
+			out[contextFile] = text
+		}
 	}
 	return out
 }

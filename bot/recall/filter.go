@@ -77,7 +77,7 @@ func forms(secrets []string) []form {
 		script := strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(query)
 		for _, escaped := range []string{query, path, script, strings.ReplaceAll(query, "+", "%20")} {
 			add(escaped)
-			add(lowerHex.ReplaceAllStringFunc(escaped, strings.ToLower))
+			add(lowerHex().ReplaceAllStringFunc(escaped, strings.ToLower))
 		}
 		add(clean.Text(secret))
 		add(html.EscapeString(secret))
@@ -122,9 +122,9 @@ func (f form) hide(s string) string {
 			return b.String()
 		}
 		// The next character on both sides has some bits of the secret.
-		b.WriteString(before[:len(before)-len(base64Last.FindString(before[max(0, len(before)-1):]))])
+		b.WriteString(before[:len(before)-len(base64Last().FindString(before[max(0, len(before)-1):]))])
 		b.WriteString(mark)
-		s = after[len(base64Next.FindString(after[:min(len(after), 3)])):]
+		s = after[len(base64Next().FindString(after[:min(len(after), 3)])):]
 	}
 }
 
@@ -141,10 +141,10 @@ func Approval(question, answer string) bool {
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(question), "May I run this command"):
 		return true
-	case onlyVerdict.MatchString(strings.TrimSpace(words(answer))):
+	case onlyVerdict().MatchString(strings.TrimSpace(words(answer))):
 		return true
 	}
-	return permission.MatchString(strings.ToLower(clean.Line(question, maxValue))) && verdictFirst.MatchString(answer)
+	return permission().MatchString(strings.ToLower(clean.Line(question, maxValue))) && verdictFirst().MatchString(answer)
 }
 
 const verdicts = `yes|yep|yeah|yup|yes please|y|n|no|nope|nah|ok|okay|sure|of course|certainly|go ahead|go for it|do it|` +

@@ -32,6 +32,22 @@ type Known struct {
 
 	ids   []string
 	given map[string]bool // what the session has
+	seen  []string
+}
+
+// take shows results, unless they say the same as others, or the session has them.
+func (k *Known) take(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
+	for _, hit := range hits {
+		twice := func(text string) bool { return strings.Contains(hit.Text, text) }
+		if len(out) == most || k.given[hit.ID] || k.given[hit.Path] || slices.ContainsFunc(k.seen, twice) ||
+			Instructs(hit.Text) {
+			continue
+		}
+		k.seen = append(k.seen, hit.Text)
+		k.ids = append(k.ids, cmp.Or(hit.ID, hit.Path))
+		out = append(out, show(hit))
+	}
+	return out
 }
 
 // Find returns what a room knows about what a person says: a task, with what it quotes. What the session was given
@@ -45,7 +61,7 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	if !m.knows(room) { // its first task
-		m.addOthers(ctx, &k, room, text, memory.Vector{}, others)
+		k.addOthers(ctx, m.indexes, room, text, memory.Vector{}, others)
 		return k
 	}
 	defer m.embedSoon(room)
@@ -67,7 +83,7 @@ func (m *Memory) Find(ctx context.Context, room, by, session, text string, other
 		m.warn(stopping, room, "cannot search the memory of a room", err)
 		return Known{}
 	}
-	m.addOthers(ctx, &k, room, text, vector, others)
+	k.addOthers(ctx, m.indexes, room, text, vector, others)
 	return k
 }
 
@@ -85,20 +101,6 @@ func (m *Memory) Gave(ctx context.Context, room, session string, k Known) {
 // find finds what fits. Notes of one person count for that person only.
 func (k *Known) find(ctx context.Context, x *memory.Index, notes []state.Note, by, text string,
 	vector memory.Vector) error {
-	var seen []string
-	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
-		for _, hit := range hits {
-			twice := func(text string) bool { return strings.Contains(hit.Text, text) }
-			if len(out) == most || k.given[hit.ID] || k.given[hit.Path] || slices.ContainsFunc(seen, twice) ||
-				Instructs(hit.Text) {
-				continue
-			}
-			seen = append(seen, hit.Text)
-			k.ids = append(k.ids, cmp.Or(hit.ID, hit.Path))
-			out = append(out, show(hit))
-		}
-		return out
-	}
 	search := func(most int, least float64, sources ...memory.Source) ([]memory.Hit, error) {
 		return x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 3 * most, Min: least, Sources: sources,
 			Person: cmp.Or(by, memory.Nobody)})
@@ -113,20 +115,20 @@ func (k *Known) find(ctx context.Context, x *memory.Index, notes []state.Note, b
 			hits = append(hits, memory.Hit{Path: "note/" + n.ID, Text: n.Text})
 		}
 	}
-	k.Preferences = take(hits, mostPreferences, oneLine)
+	k.Preferences = k.take(hits, mostPreferences, oneLine)
 	if hits, err = search(mostAnswers, 0, memory.SourceAnswer); err != nil {
 		return err
 	}
-	k.Answers = take(newestAnswers(hits), mostAnswers, oneLine)
+	k.Answers = k.take(newestAnswers(hits), mostAnswers, oneLine)
 	if hits, err = search(mostCommands, leastScore, memory.SourceExecution); err != nil {
 		return err
 	}
-	k.Commands = take(hits, mostCommands, oneLine)
+	k.Commands = k.take(hits, mostCommands, oneLine)
 	hits, err = search(mostRetrieved, leastScore, memory.SourceLog, memory.SourceImport, memory.SourceTranscript)
 	if err != nil {
 		return err
 	}
-	k.Retrieved = take(hits, mostRetrieved, placed)
+	k.Retrieved = k.take(hits, mostRetrieved, placed)
 	return nil
 }
 

@@ -51,7 +51,8 @@ var chinese = compiled(`(?:忽略|忽视|忽視|无视|無視|忘记|忘記|忘�
 // some text that is only about such instructions.
 func Instructs(text string) bool {
 	text = plainText(text)
-	return planted.MatchString(text) || foreign.MatchString(text) || chinese.MatchString(strings.ReplaceAll(text, " ", ""))
+	return planted().MatchString(text) || foreign().MatchString(text) ||
+		chinese().MatchString(strings.ReplaceAll(text, " ", ""))
 }
 
 var tag = compiled(`</?(?:b|i|u|em|strong|span|p|br|div|code|del|a|font)(?: [^<>]*)?/?>`)
@@ -75,5 +76,5 @@ func plainText(text string) string {
 		}
 		return unicode.ToLower(c)
 	}, text)
-	return strings.Join(strings.Fields(tag.ReplaceAllString(text, "")), " ")
+	return strings.Join(strings.Fields(tag().ReplaceAllString(text, "")), " ")
 }

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ var dailyLog = compiled(`^memory/(\d{4}-\d\d-\d\d)\.md$`)
 
 // dayOf returns the day of a daily log, "" for other files.
 func dayOf(name string) string {
-	found := dailyLog.FindStringSubmatch(name)
+	found := dailyLog().FindStringSubmatch(name)
 	if found == nil {
 		return ""
 	}
@@ -52,7 +53,7 @@ func (e *exchange) strip(name, content string) string {
 	var out strings.Builder
 	gone := false // the task of an entry
 	for line := range strings.Lines(content) {
-		found := taskEntry.FindStringSubmatch(line)
+		found := taskEntry().FindStringSubmatch(line)
 		switch {
 		case name != statusFile || strings.TrimSpace(line) == "":
 			gone = false
@@ -101,8 +102,7 @@ func (e *exchange) merge(name, content string) string {
 	if name != mainFile {
 		most = maxFile / 8
 	}
-	before := content
-	e.learnLines(name, before, known)
+	e.learnLines(name, content, known)
 	for _, n := range notes {
 		line := n.Line()
 		switch {
@@ -117,18 +117,10 @@ func (e *exchange) merge(name, content string) string {
 			content = insert(name, content, headingOf(n.Kind), line)
 			e.shown = append(e.shown, n.ID)
 		default:
-			e.noteFull(name)
+			e.log.Warn().Str("room", e.id).Str("file", name).Msg("a memory file is full: what is new is only in the record")
 		}
 	}
 	return content
-}
-
-// noteFull logs once that a file has no room for what is new.
-func (e *exchange) noteFull(name string) {
-	if !e.full {
-		e.log.Warn().Str("room", e.id).Str("file", name).Msg("a memory file is full: what is new is only in the record")
-	}
-	e.full = true
 }
 
 // learnLines makes notes of the lines that somebody has added to a file.
@@ -163,7 +155,7 @@ var itemMark = compiled(`^(?:[-*+•\s]|\d{1,9}[.)]\s)+`)
 
 // item returns the text of a list item, as a note has it.
 func item(text string) string {
-	return clean.Line(itemMark.ReplaceAllString(clean.Line(text, 0), ""), maxSaid)
+	return clean.Line(itemMark().ReplaceAllString(clean.Line(text, 0), ""), maxSaid)
 }
 
 // plain returns a line or a note as they are compared with each other.
@@ -200,7 +192,11 @@ func insert(name, content, section, text string) string {
 	if at < 0 {
 		return content + "\n" + heading + "\n\n" + added
 	}
-	if strings.TrimSpace(out[at-1]) == heading {
+	switch { // below the blank line under a heading
+	case strings.TrimSpace(out[at-1]) != heading:
+	case at < len(out) && strings.TrimSpace(out[at]) == "":
+		at++
+	default:
 		added = "\n" + added
 	}
 	return strings.Join(slices.Insert(out, at, added), "")
@@ -226,23 +222,28 @@ var (
 	priorLine = compiled(`^- \[\d{4}-\d\d-\d\d\] .* → `)
 )
 
-// priorOf returns the line of context.md for a task in a daily log, or "".
+// priorOf returns the line of context.md for a task in a daily log that did something, or "".
 func priorOf(n state.Note) string {
-	found := logEntry.FindStringSubmatch(n.Text)
-	if found == nil {
+	found := logEntry().FindStringSubmatch(n.Text)
+	if found == nil || n.Salience < didSomething {
 		return ""
 	}
 	return "[" + dayOf(n.File) + "] " + found[1] + " → " + found[2]
 }
 
-// addPrior adds tasks to context.md, of which it keeps the newest.
-func addPrior(content string, notes []state.Note) string {
+// withPrior returns context.md with the newest of the tasks that notes tell of, in place of those that it had.
+func withPrior(content string, notes []state.Note) string {
+	content = strings.Join(slices.DeleteFunc(slices.Collect(strings.Lines(content)), priorLine().MatchString), "")
+	notes = slices.DeleteFunc(notes, func(n state.Note) bool { return priorOf(n) == "" })
+	slices.SortStableFunc(notes, func(a, b state.Note) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Time.Compare(b.Time))
+	})
 	if strings.TrimSpace(content) == "" && len(notes) > 0 {
 		content = title(contextFile)
 	}
-	for _, n := range notes {
+	for _, n := range notes[max(0, len(notes)-maxPrior):] {
 		line := priorOf(n)
-		if line == "" || strings.Contains(content, "- "+line+"\n") {
+		if strings.Contains(content, "- "+line+"\n") {
 			continue
 		}
 		if !strings.Contains(content, "## "+workspace.Conventions) && !strings.Contains(content, "## "+workspace.PriorTasks) {
@@ -250,30 +251,5 @@ func addPrior(content string, notes []state.Note) string {
 		}
 		content = insert(contextFile, content, workspace.PriorTasks, line)
 	}
-	lines := slices.Collect(strings.Lines(content))
-	tooMany := -maxPrior
-	for _, line := range lines {
-		if priorLine.MatchString(line) {
-			tooMany++
-		}
-	}
-	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
-		if tooMany <= 0 || !priorLine.MatchString(line) {
-			return false
-		}
-		tooMany--
-		return true
-	}), "")
-}
-
-// withoutPrior removes the tasks from context.md that no note has: they were forgotten, or edited.
-func withoutPrior(content string, notes []state.Note) string {
-	known := map[string]bool{}
-	for _, n := range notes {
-		known["- "+priorOf(n)] = true
-	}
-	lines := slices.Collect(strings.Lines(content))
-	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
-		return priorLine.MatchString(line) && !known[strings.TrimSuffix(line, "\n")]
-	}), "")
+	return content
 }

@@ -14,7 +14,7 @@ const lookTime = 10 * time.Second
 // Search returns what a room's memory has that fits a query, best first, without what somebody planted to instruct a
 // model. A room without memory has nothing.
 func (m *Memory) Search(ctx context.Context, room string, q memory.Query) (hits []memory.Hit, err error) {
-	if !m.knows(room) {
+	if m == nil || !m.knows(room) {
 		return nil, nil
 	}
 	q.Vector = m.Vector(ctx, askTime, room, q.Text) // while no index is open
@@ -34,6 +34,9 @@ const maxPlanted = 20
 // Read returns the entries on some lines of a document in a room's memory, also without what was planted. It returns
 // [memory.ErrNotFound] if there are none.
 func (m *Memory) Read(ctx context.Context, room, path string, from, lines int) (entries []memory.Entry, err error) {
+	if m == nil {
+		return nil, nil
+	}
 	err = m.use(ctx, room, lookTime, func(ctx context.Context, x *memory.Index) error {
 		entries, err = x.Read(ctx, path, from, lines)
 		return err

@@ -23,12 +23,8 @@ var shared = []memory.Source{memory.SourceNote, memory.SourceAnswer, memory.Sour
 
 // addOthers adds what other rooms remember about a text, each entry with its room. An owner has allowed that in
 // policy.yaml. A room that cannot be read is left out.
-func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, vector memory.Vector, others []string) {
-	type found struct {
-		memory.Hit
-		room string
-	}
-	var all []found
+func (k *Known) addOthers(ctx context.Context, m *indexes, room, text string, vector memory.Vector, others []string) {
+	var all []memory.Hit
 	for _, other := range others[:min(len(others), maxOthers)] {
 		if other == room {
 			continue
@@ -37,24 +33,18 @@ func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, vec
 			hits, err := x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 2 * mostOthers, Min: leastScore,
 				Sources: shared, Person: memory.Nobody})
 			for _, hit := range hits {
-				all = append(all, found{hit, other})
+				hit.ID = other + " " + hit.ID
+				all = append(all, hit)
 			}
 			return err
 		})
 		m.warn(ctx, other, "cannot search the memory of a room for another one", err)
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.Score, a.Score) })
-	var seen []string
-	for _, hit := range all {
-		id := hit.room + " " + hit.ID
-		twice := func(text string) bool { return strings.Contains(hit.Text, text) }
-		if len(seen) == mostOthers || k.given[id] || Instructs(hit.Text) || slices.ContainsFunc(seen, twice) {
-			continue
-		}
-		seen = append(seen, hit.Text)
-		k.ids = append(k.ids, id)
-		k.Retrieved = append(k.Retrieved, fmt.Sprintf("the room %s, %s", clean.Line(hit.room, 80), placed(hit.Hit)))
-	}
+	slices.SortStableFunc(all, func(a, b memory.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	k.Retrieved = append(k.Retrieved, k.take(all, mostOthers, func(hit memory.Hit) string {
+		other, _, _ := strings.Cut(hit.ID, " ")
+		return fmt.Sprintf("the room %s, %s", clean.Line(other, 80), placed(hit))
+	})...)
 }
 
 // readsFrom says of which other rooms a room uses the memory, "" if of none.

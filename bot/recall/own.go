@@ -22,7 +22,7 @@ func own(message string) []string {
 	lines := []string{}
 	fence, quoting, blank := "", false, true // blank: so was the line before, or it was code
 	for raw := range strings.SplitSeq(clean.Clip(clean.Text(message), maxFile), "\n") {
-		line := strings.TrimSpace(bullet.ReplaceAllString(raw, ""))
+		line := strings.TrimSpace(bullet().ReplaceAllString(raw, ""))
 		empty := strings.TrimSpace(raw) == ""
 		indented := blank && (strings.HasPrefix(raw, "    ") || strings.HasPrefix(raw, "\t"))
 		switch {
@@ -33,7 +33,7 @@ func own(message string) []string {
 			line = gap
 		case empty:
 			quoting = false
-		case fences.MatchString(line):
+		case fences().MatchString(line):
 			fence, quoting = line[:len(line)-len(strings.TrimLeft(line, line[:1]))], false
 			line = gap
 		case strings.HasPrefix(line, ">"), quoting: // also what Markdown takes for the rest of the quotation

@@ -10,7 +10,7 @@ func TestPatternsCompile(t *testing.T) {
 		t.Errorf("only %d patterns are listed", len(patterns))
 	}
 	for _, p := range patterns {
-		if _, err := regexp.Compile(p.text); err != nil {
+		if _, err := regexp.Compile(p); err != nil {
 			t.Error(err)
 		}
 	}

@@ -74,7 +74,7 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 		}
 		n.Kind, n.Replaces, n.Scope = old.Kind, old.Text, old.Scope
 	}
-	if n, err = m.check(n, s, speech); err != nil {
+	if n, err = m.filter.check(n, s, speech); err != nil {
 		return n, err
 	}
 	if question, _, about, ok := parseAnswer(old.Text); ok && n.Kind == state.Answered {
@@ -92,7 +92,7 @@ func (m *Memory) State(ctx context.Context, room string, s Statement) (state.Not
 }
 
 // check checks a statement and completes its note.
-func (m *Memory) check(n state.Note, s Statement, speech Speech) (state.Note, error) {
+func (f *Filter) check(n state.Note, s Statement, speech Speech) (state.Note, error) {
 	n.Text, n.Quote, n.Time, n.File = clean.Line(s.Text, 0), s.Quote, time.Now(), mainFile
 	if n.Kind == state.Procedural && s.Old == "" {
 		n.Scope = speech.By
@@ -107,8 +107,8 @@ func (m *Memory) check(n state.Note, s Statement, speech Speech) (state.Note, er
 	case utf8.RuneCountInString(strings.TrimSpace(s.Quote)) < minQuote || len(s.Quote) > maxQuote:
 		return n, refused("quote must have %d characters or more, and at most %d bytes: the person's own words", minQuote,
 			maxQuote)
-	case Instructs(n.Text), m.filter.Clean(n.Text, speech.Secrets...) != clean.Text(n.Text),
-		m.filter.Clean(s.Quote, speech.Secrets...) != clean.Text(s.Quote):
+	case Instructs(n.Text), f.Clean(n.Text, speech.Secrets...) != clean.Text(n.Text),
+		f.Clean(s.Quote, speech.Secrets...) != clean.Text(s.Quote):
 		return n, refused("that looks like a secret or like instructions to a model: such things are not kept")
 	case !sharesWord(n.Text, s.Quote):
 		return n, refused("text has no word of the quote: note only what the person has said")
@@ -131,7 +131,7 @@ func refused(format string, args ...any) error {
 }
 
 // noted returns the note with an ID, or the only one that has a text.
-func (m *Memory) noted(ctx context.Context, room, what string) (state.Note, error) {
+func (m *indexes) noted(ctx context.Context, room, what string) (state.Note, error) {
 	notes, err := m.journal.Memory.Notes(ctx, room, state.Semantic, state.Procedural, state.Reflective, state.Answered)
 	if err != nil {
 		return state.Note{}, err
@@ -149,7 +149,7 @@ func (m *Memory) noted(ctx context.Context, room, what string) (state.Note, erro
 }
 
 // note stores a note, also in the index.
-func (m *Memory) note(ctx context.Context, n state.Note) error {
+func (m *indexes) note(ctx context.Context, n state.Note) error {
 	added, err := m.journal.Memory.AddNotes(ctx, n)
 	if err != nil || len(added) == 0 {
 		return err
@@ -160,7 +160,7 @@ func (m *Memory) note(ctx context.Context, n state.Note) error {
 }
 
 // drop removes a note, also from the index.
-func (m *Memory) drop(ctx context.Context, n state.Note) error {
+func (m *indexes) drop(ctx context.Context, n state.Note) error {
 	if err := m.journal.Memory.RemoveNotes(ctx, n); err != nil {
 		return err
 	}

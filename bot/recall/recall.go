@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/keyed"
 	"matrix-tui/state/memory"
 )
 
@@ -27,7 +28,10 @@ const (
 )
 
 // Memory is what all rooms remember. A nil Memory learns and finds nothing. Its methods are safe for concurrent use.
-type Memory struct {
+type Memory struct{ *indexes }
+
+// indexes keeps the index of each room in line with the record.
+type indexes struct {
 	dir     string // the state directory
 	store   *state.Store
 	journal *state.Journal
@@ -40,30 +44,30 @@ type Memory struct {
 	mu      sync.Mutex
 	rooms   map[string]*room
 	waiting []string // rooms that Work looks at
+	filling keyed.Locks
 }
 
 // room is what this process knows of a room.
 type room struct {
 	mu      sync.Mutex
-	changes int           // how often the index has come to lack something; 1 at the start
-	checked int           // the changes with which it was filled last
-	speech  Speech        // of the task that runs
-	syncing sync.Mutex    // held by Sync
-	filling chan struct{} // held by who fills the index
+	changes int        // how often the index has come to lack something; 1 at the start
+	checked int        // the changes with which it was filled last
+	speech  Speech     // of the task that runs
+	syncing sync.Mutex // held by Sync
 }
 
 // New returns the memory in a state directory. The secrets never get into it.
 func New(dir string, store *state.Store, journal *state.Journal, log zerolog.Logger, secrets ...string) *Memory {
-	return &Memory{dir: dir, store: store, journal: journal, filter: NewFilter(secrets...), log: log,
-		rooms: map[string]*room{}, wake: make(chan struct{}, 1)}
+	return &Memory{&indexes{dir: dir, store: store, journal: journal, filter: NewFilter(secrets...), log: log,
+		rooms: map[string]*room{}, wake: make(chan struct{}, 1)}}
 }
 
-func (m *Memory) room(id string) *room {
+func (m *indexes) room(id string) *room {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.rooms[id]
 	if r == nil {
-		r = &room{changes: 1, filling: make(chan struct{}, 1)}
+		r = &room{changes: 1}
 		m.rooms[id] = r
 	}
 	return r
@@ -71,7 +75,7 @@ func (m *Memory) room(id string) *room {
 
 // with uses the index of a room, and fills one that is new or that lacks something before. If the record changes
 // meanwhile, it does so again.
-func (m *Memory) with(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
+func (m *indexes) with(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
 	for range 5 {
 		err = m.once(ctx, id, do)
 		if !errors.Is(err, memory.ErrDoubt) {
@@ -81,15 +85,14 @@ func (m *Memory) with(ctx context.Context, id string, do func(*memory.Index) err
 	return err
 }
 
-func (m *Memory) once(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
+func (m *indexes) once(ctx context.Context, id string, do func(*memory.Index) error) (err error) {
 	r := m.room(id)
 	if _, lacks := r.lacks(); lacks {
-		select {
-		case r.filling <- struct{}{}:
-			defer func() { <-r.filling }()
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the index of a room: %w", ctx.Err())
+		unlock, err := m.filling.Lock(ctx, id)
+		if err != nil {
+			return fmt.Errorf("wait for the index of a room: %w", err)
 		}
+		defer unlock()
 	}
 	x, err := memory.Open(ctx, m.dir, id)
 	if err != nil {
@@ -125,7 +128,7 @@ func (r *room) change() {
 }
 
 // update changes the index of a room after its record. What it does not take now comes with the next use.
-func (m *Memory) update(ctx context.Context, id string, do func(*memory.Index) error) error {
+func (m *indexes) update(ctx context.Context, id string, do func(*memory.Index) error) error {
 	err := m.with(ctx, id, do)
 	if err != nil {
 		m.room(id).change()
@@ -135,7 +138,7 @@ func (m *Memory) update(ctx context.Context, id string, do func(*memory.Index) e
 }
 
 // use uses the memory of a room for a limited time, if it has one.
-func (m *Memory) use(ctx context.Context, id string, most time.Duration,
+func (m *indexes) use(ctx context.Context, id string, most time.Duration,
 	do func(context.Context, *memory.Index) error) error {
 	if !m.knows(id) {
 		return nil
@@ -146,10 +149,7 @@ func (m *Memory) use(ctx context.Context, id string, most time.Duration,
 }
 
 // knows reports whether a room may have a memory: the index may be gone, but not the record.
-func (m *Memory) knows(id string) bool {
-	if m == nil {
-		return false
-	}
+func (m *indexes) knows(id string) bool {
 	ctx := context.Background()
 	if memory.Exists(m.dir, id) || len(m.store.Conversations.History(id)) > 0 || m.journal.Memory.Remembers(ctx, id) {
 		return true
@@ -231,7 +231,7 @@ func (m *Memory) ConcealOutcome(text string, answers []Answer) string {
 }
 
 // warn logs an error, unless the bot is stopping.
-func (m *Memory) warn(ctx context.Context, room, what string, err error) {
+func (m *indexes) warn(ctx context.Context, room, what string, err error) {
 	if err != nil && ctx.Err() == nil {
 		m.log.Error().Err(err).Str("room", room).Msg(what)
 	}

@@ -46,7 +46,7 @@ func documents(notes []state.Note) (docs []memory.Document) {
 const leastHashed = 12
 
 // put stores documents, without what was forgotten.
-func (m *Memory) put(ctx context.Context, x *memory.Index, docs ...memory.Document) error {
+func (m *indexes) put(ctx context.Context, x *memory.Index, docs ...memory.Document) error {
 	docs, err := m.permitted(ctx, x.Room, docs)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (m *Memory) put(ctx context.Context, x *memory.Index, docs ...memory.Docume
 }
 
 // permitted returns documents without what their room has forgotten.
-func (m *Memory) permitted(ctx context.Context, room string, docs []memory.Document) ([]memory.Document, error) {
+func (m *indexes) permitted(ctx context.Context, room string, docs []memory.Document) ([]memory.Document, error) {
 	forgotten, err := m.journal.Memory.Forgotten(ctx, room)
 	for i := range docs {
 		docs[i].Entries = slices.DeleteFunc(docs[i].Entries, func(e memory.Entry) bool {
@@ -66,7 +66,7 @@ func (m *Memory) permitted(ctx context.Context, room string, docs []memory.Docum
 }
 
 // Fill rebuilds an index that must be, and adds to another what it may lack after a crash: the newest notes and tasks.
-func (m *Memory) Fill(ctx context.Context, x *memory.Index) error {
+func (m *indexes) Fill(ctx context.Context, x *memory.Index) error {
 	if x.Unfilled() {
 		origins, err := x.Origins(ctx)
 		if err != nil {
@@ -95,7 +95,7 @@ func (m *Memory) Fill(ctx context.Context, x *memory.Index) error {
 }
 
 // all is what the index of a room has to have. Conversations of one of some origins, by path, are the Same.
-func (m *Memory) all(ctx context.Context, room string, origins map[string]string) ([]memory.Document, error) {
+func (m *indexes) all(ctx context.Context, room string, origins map[string]string) ([]memory.Document, error) {
 	docs, err := m.done(ctx, room, func(string) (bool, error) { return false, nil })
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (m *Memory) all(ctx context.Context, room string, origins map[string]string
 }
 
 // done is what was done for the tasks of a room, except for those that are known.
-func (m *Memory) done(ctx context.Context, room string,
+func (m *indexes) done(ctx context.Context, room string,
 	known func(path string) (bool, error)) (docs []memory.Document, err error) {
 	tasks, err := m.finished(ctx, room)
 	if err != nil {
@@ -197,7 +197,7 @@ func isAbout(rec state.Task, event string) bool {
 
 // finished returns the newest tasks of a room and of those that it replaces that have a result, oldest first. A room
 // that another one replaces has none.
-func (m *Memory) finished(ctx context.Context, room string) (all []state.Task, err error) {
+func (m *indexes) finished(ctx context.Context, room string) (all []state.Task, err error) {
 	if m.store.SuccessorOf(room) != room {
 		return nil, nil
 	}

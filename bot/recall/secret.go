@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -8,7 +9,7 @@ import (
 
 // shape is a secret that its own form or the text next to it tells.
 type shape struct {
-	re *pattern // its first group is the secret
+	re func() *regexp.Regexp // its first group is the secret
 	ok func(string) bool
 
 	parts []string // the expression matches only with one of these, which are found faster; nil for always
@@ -67,7 +68,7 @@ func hideShapes(s string) string {
 		}
 		var b strings.Builder
 		done := 0
-		for _, m := range sh.re.FindAllStringSubmatchIndex(s, -1) {
+		for _, m := range sh.re().FindAllStringSubmatchIndex(s, -1) {
 			if v := s[m[2]:m[3]]; v != mark && sh.ok(v) {
 				b.WriteString(s[done:m[2]] + mark)
 				done = m[3]
@@ -90,7 +91,7 @@ var assigned = compiled(`(?i)((?:pass(?:word|wd|phrase|wort|code)|kennwort|pwd|\
 func hideAssigned(s string) string {
 	var b strings.Builder
 	done := 0
-	for _, m := range assigned.FindAllStringSubmatchIndex(s, -1) {
+	for _, m := range assigned().FindAllStringSubmatchIndex(s, -1) {
 		if m[1] < done {
 			continue
 		}
@@ -100,7 +101,7 @@ func hideAssigned(s string) string {
 		if strings.Contains(link, "\n") && rest[end:] != "" && rest[end] != '\n' {
 			continue // the next line has more than the value
 		}
-		if isAssigned(s[m[2]:m[3]], link, v, quoted, option.MatchString(s[max(0, m[0]-32):m[0]])) {
+		if isAssigned(s[m[2]:m[3]], link, v, quoted, option().MatchString(s[max(0, m[0]-32):m[0]])) {
 			b.WriteString(s[done:m[1]+start] + mark)
 			done = m[1] + end
 		}
@@ -131,7 +132,7 @@ func value(s string) (start, end int, quoted bool) {
 	}); n >= 0 {
 		v = v[:n]
 	}
-	if m := nextField.FindStringIndex(v); m != nil {
+	if m := nextField().FindStringIndex(v); m != nil {
 		v = v[:m[0]]
 	}
 	if start > 0 {
@@ -155,13 +156,13 @@ var (
 // isAssigned reports whether a value is a secret, given the name before it and the link between them. In a sentence, an
 // ordinary word is none.
 func isAssigned(name, link, v string, quoted, option bool) bool {
-	isPassword, constant := passwordName.MatchString(name), strings.ToUpper(name) == name
+	isPassword, constant := passwordName().MatchString(name), strings.ToUpper(name) == name
 	letters, digits := strings.ContainsFunc(v, unicode.IsLetter), strings.ContainsFunc(v, unicode.IsDigit)
 	switch {
-	case len(v) < minSecret, noValue.MatchString(v), noSecret.MatchString(v), public.MatchString(v),
+	case len(v) < minSecret, noValue().MatchString(v), noSecret().MatchString(v), public().MatchString(v),
 		strings.HasPrefix(v, "[secret"):
 		return false
-	case !quoted && expression.MatchString(v), !quoted && call.MatchString(v):
+	case !quoted && expression().MatchString(v), !quoted && call().MatchString(v):
 		return false
 	case strings.ContainsFunc(v, unicode.IsSpace):
 		return digits && strings.Trim(link, " \t") != "" || isPassword && strings.Count(v, " ") > 2 && v == strings.ToLower(v)
@@ -173,7 +174,7 @@ func isAssigned(name, link, v string, quoted, option bool) bool {
 		return true
 	}
 	sure := quoted || link == "=" || link == ">"
-	return sure && (constant || quoted || !anotherName.MatchString(v)) && !strings.EqualFold(v, name)
+	return sure && (constant || quoted || !anotherName().MatchString(v)) && !strings.EqualFold(v, name)
 }
 
 // public matches what is no secret: paths, addresses, e-mail addresses, files, versions, identifiers of Matrix.

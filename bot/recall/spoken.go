@@ -15,7 +15,7 @@ import (
 )
 
 // imported are the conversations from elsewhere.
-func (m *Memory) imported(ctx context.Context, id string) (docs []memory.Document, err error) {
+func (m *indexes) imported(ctx context.Context, id string) (docs []memory.Document, err error) {
 	origins, err := m.journal.Memory.Imports(ctx, id)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ type isSame func(path, origin string, lines []transcripts.Line) bool
 
 // transcribed reads what was said from the transcripts of a room and of those that it replaces. A room that another one
 // replaces has none.
-func (m *Memory) transcribed(ctx context.Context, room string, same isSame) (docs []memory.Document, err error) {
+func (m *indexes) transcribed(ctx context.Context, room string, same isSame) (docs []memory.Document, err error) {
 	if m.store.SuccessorOf(room) != room {
 		return nil, nil
 	}

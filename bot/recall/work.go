@@ -9,14 +9,14 @@ import (
 )
 
 // embedSoon makes Work fetch the vectors of a room, if there are any. It never waits.
-func (m *Memory) embedSoon(room string) {
+func (m *indexes) embedSoon(room string) {
 	if m.embedder != nil {
 		m.soon(room)
 	}
 }
 
 // soon makes Work look at a room. It never waits.
-func (m *Memory) soon(room string) {
+func (m *indexes) soon(room string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !slices.Contains(m.waiting, room) && len(m.waiting) < maxWaiting { // otherwise its next task does it
@@ -29,7 +29,7 @@ func (m *Memory) soon(room string) {
 }
 
 // next takes a room that waits.
-func (m *Memory) next() (room string, ok bool) {
+func (m *indexes) next() (room string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.waiting) == 0 {
@@ -48,41 +48,39 @@ func (m *Memory) Work(ctx context.Context) {
 	if m == nil {
 		return
 	}
-	m.lookAround(ctx)
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
-	for {
+	for look := true; ; {
+		if look {
+			doubted, err := memory.Doubted(ctx, m.dir)
+			m.warn(ctx, "", "cannot look for indexes to build", err)
+			for _, room := range doubted {
+				m.soon(room)
+			}
+		}
+		for room, ok := m.next(); ok && ctx.Err() == nil; room, ok = m.next() {
+			m.warn(ctx, room, "cannot build the index of a room", follow(ctx, m.indexes, room))
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-m.wake:
+			look = false
 		case <-again.C:
-			m.lookAround(ctx)
+			look = true
 		}
-		for room, ok := m.next(); ok && ctx.Err() == nil; room, ok = m.next() {
-			m.warn(ctx, room, "cannot build the index of a room", m.follow(ctx, room))
-		}
-	}
-}
-
-// lookAround makes Work look at the rooms whose record has changed.
-func (m *Memory) lookAround(ctx context.Context) {
-	doubted, err := memory.Doubted(ctx, m.dir)
-	m.warn(ctx, "", "cannot look for indexes to build", err)
-	for _, room := range doubted {
-		m.soon(room)
 	}
 }
 
 // follow makes the index of a room follow the record, and fetches some of its vectors.
-func (m *Memory) follow(ctx context.Context, room string) error {
+func follow(ctx context.Context, m *indexes, room string) error {
 	err := m.use(ctx, room, fillTime, func(context.Context, *memory.Index) error { return nil })
 	if m.embedder == nil || err != nil {
 		return err
 	}
-	more, err := m.embedTurn(ctx, room)
+	done, err := m.embedder.turn(ctx, room)
 	m.warn(ctx, room, "cannot store the embeddings of a room", err)
-	if more {
+	if !done && err == nil { // after the other rooms
 		m.soon(room)
 	}
 	return nil

@@ -34,6 +34,10 @@ func choose(ranked []scored, q Query) []Hit {
 		hits, seen = append(hits, hit), append(seen, bag)
 	}
 	last := math.MaxFloat64
+	addLater := func(s scored, chunk int, score float64) {
+		last = min(last, score)
+		add(s, chunk, last)
+	}
 	talks := map[talk]bool{}
 	var rest []scored
 	for _, s := range ranked {
@@ -42,21 +46,15 @@ func choose(ranked []scored, q Query) []Hit {
 			continue
 		}
 		talks[s.talk] = true
-		add(s, s.best, s.score)
-		last = min(last, s.score)
-		if len(hits) >= q.Max {
-			return hits
-		}
+		addLater(s, s.best, s.score)
 	}
 	for _, s := range rest {
-		last = min(last, s.score)
-		add(s, s.best, last)
+		addLater(s, s.best, s.score)
 	}
 	for _, s := range ranked {
 		for i, part := range s.shares {
 			if i != s.best && part > 0.3 {
-				last = min(last, s.score*part)
-				add(s, i, last)
+				addLater(s, i, s.score*part)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -15,17 +16,11 @@ type span struct {
 }
 
 var months = func() map[string]time.Month {
-	out := map[string]time.Month{}
+	out := map[string]time.Month{"sept": 9, "januar": 1, "februar": 2, "marz": 3, "maerz": 3, "mai": 5, "juni": 6,
+		"juli": 7, "oktober": 10, "dezember": 12}
 	for m := time.January; m <= time.December; m++ {
-		name := []byte(m.String())
-		name[0] += 'a' - 'A'
-		out[string(name)] = m
-		out[string(name[:3])] = m
-	}
-	out["sept"] = time.September
-	for name, m := range map[string]time.Month{"januar": 1, "februar": 2, "marz": 3, "maerz": 3, "mai": 5, "juni": 6,
-		"juli": 7, "oktober": 10, "dezember": 12} {
-		out[name] = m
+		name := strings.ToLower(m.String())
+		out[name], out[name[:3]] = m, m
 	}
 	return out
 }()
@@ -40,14 +35,8 @@ func (r *dateReader) day(word string) (name string, ok bool) {
 		return "", false
 	}
 	s, ok := fullDate(r.last[0], r.last[1], r.last[2])
-	if !ok {
-		return "", false
-	}
-	return s.name(), true
+	return fmt.Sprintf("d%04d%02d%02d", s.year, s.month, s.day), ok
 }
-
-// name is the word that stands for a date in the index.
-func (s span) name() string { return fmt.Sprintf("d%04d%02d%02d", s.year, s.month, s.day) }
 
 // fullDate reads a date of three words.
 func fullDate(a, b, c string) (span, bool) {

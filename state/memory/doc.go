@@ -11,14 +11,10 @@
 // its condition, and every word in the index its room's number in front: what one room remembers is never found from
 // another. A room has at most MaxText bytes of text and 100,000 chunks; the oldest conversations and tasks make room.
 //
-// # What is stored
-//
-//   - document: a conversation, a task, a note or an import, with its kind, its person and its salience,
-//   - unit: a part of a document that belongs together, such as a conversation without a long pause,
-//   - chunk: about 400 tokens of a unit, which is what a search returns,
-//   - entry: a message or a line, with its place, its time and its event,
-//   - words: an FTS5 index over the stems of the chunks. Stop words are not in it,
-//   - vector and sketch: the embeddings of the newest chunks, if the caller fetches any (Unembedded, Embed).
+// A document is a conversation, a task, a note or an import. It has units, which belong together, such as a
+// conversation without a long pause; a unit has chunks of about 400 tokens, which are what a search returns; a chunk
+// has entries: messages or lines. Next to them are the stems of the chunks without stop words (FTS5), and vectors with
+// their sketches of the newest chunks, if the caller fetches any (Unembedded, Embed).
 //
 // # How a search works
 //

@@ -29,10 +29,10 @@ var (
 	ErrRefused = errors.New("the model refuses the text")
 )
 
-// isLocked reports whether another connection has locked the file.
+// isLocked reports whether another one has locked the file.
 func isLocked(err error) bool {
 	code := sqlitefile.Code(err)
-	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED || errors.Is(err, ErrLocked)
 }
 
 // isMissing reports whether an error says that a table or column is missing, which SQLite does not call damage.
@@ -40,8 +40,6 @@ func isMissing(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "no such table") ||
 		strings.Contains(err.Error(), "no such column") || strings.Contains(err.Error(), "vtable constructor failed"))
 }
-
-func notFound(format string, args ...any) error { return sentence.Newf(ErrNotFound, format, args...) }
 
 // explain adds the operator's sentence to an error.
 func explain(err error, path string) error {
@@ -52,7 +50,7 @@ func explain(err error, path string) error {
 	switch {
 	case errors.Is(err, ErrFull):
 		return sentence.Newf(err, "The memory of this room is full (%d MiB of text): forget imports.", MaxText>>20)
-	case isLocked(err), errors.Is(err, ErrLocked):
+	case isLocked(err):
 		return sentence.Newf(fmt.Errorf("%w: %w", ErrLocked, err),
 			"Another program keeps %s locked: try again, or stop it.", path)
 	case errors.Is(err, ErrDoubt):

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,31 +26,33 @@ var ErrImport = errors.New("not a conversation")
 func ParseImport(r io.Reader) ([]Entry, error) {
 	var entries []Entry
 	var problems []string
-	in := bufio.NewReaderSize(r, 64<<10)
-	size := 0
-	for line := 1; ; line++ {
-		text, err := readLine(in)
-		if size += len(text) + 1; size > MaxText {
+	wrong := func(line int, what string) { problems = append(problems, fmt.Sprintf("line %d: %s", line, what)) }
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, maxImportLine)
+	line, size := 0, 0
+	for len(problems) < maxProblems && in.Scan() {
+		line++
+		if size += len(in.Bytes()) + 1; size > MaxText {
 			return nil, fmt.Errorf("%w: it is larger than %d MiB: import it in parts", ErrImport, MaxText>>20)
 		}
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrTooLong) {
-			return nil, err
+		text := strings.TrimSpace(strings.TrimPrefix(in.Text(), "\uFEFF"))
+		if text == "" {
+			continue
 		}
-		if trimmed := strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF")); errors.Is(err, bufio.ErrTooLong) {
-			problems = append(problems, fmt.Sprintf("line %d: it is longer than %d MiB", line, maxImportLine>>20))
-		} else if trimmed != "" {
-			e, wrong := parseMessage(trimmed)
-			if wrong != "" {
-				problems = append(problems, fmt.Sprintf("line %d: %s", line, wrong))
-			}
-			if e.From, e.To = line, line; e.Time.IsZero() && len(entries) > 0 {
-				e.Time = entries[len(entries)-1].Time
-			}
-			entries = append(entries, e)
+		e, problem := parseMessage(text)
+		if problem != "" {
+			wrong(line, problem)
 		}
-		if errors.Is(err, io.EOF) || len(problems) >= maxProblems {
-			break
+		if e.From, e.To = line, line; e.Time.IsZero() && len(entries) > 0 {
+			e.Time = entries[len(entries)-1].Time
 		}
+		entries = append(entries, e)
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		wrong(line+1, fmt.Sprintf("it is longer than %d MiB", maxImportLine>>20))
+	case err != nil:
+		return nil, fmt.Errorf("read import: %w", err)
 	}
 	switch {
 	case len(problems) > 0:
@@ -60,35 +63,11 @@ func ParseImport(r io.Reader) ([]Entry, error) {
 	return entries, nil
 }
 
-// readLine reads a line without its end. It returns io.EOF with the last one.
-func readLine(in *bufio.Reader) (string, error) {
-	var line []byte
-	tooLong := false
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) > maxImportLine {
-			tooLong = true
-			line = line[:0]
-		} else if !tooLong {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case tooLong && (err == nil || errors.Is(err, io.EOF)):
-			return "", bufio.ErrTooLong // the next call returns io.EOF, if that was the last one
-		case err != nil:
-			return string(line), err
-		}
-		return string(line), nil
-	}
-}
-
 // parseMessage reads one line; wrong says what is wrong with it.
 func parseMessage(text string) (e Entry, wrong string) {
 	var message struct {
-		Role    *string         `json:"role"`
-		Name    *string         `json:"name"`
+		Role    string          `json:"role"`
+		Name    string          `json:"name"`
 		Content *string         `json:"content"`
 		Time    json.RawMessage `json:"time"`
 	}
@@ -106,12 +85,7 @@ func parseMessage(text string) (e Entry, wrong string) {
 		return e, `it has no "content"`
 	}
 	e.Text = *message.Content
-	switch {
-	case message.Name != nil && *message.Name != "":
-		e.Speaker = *message.Name
-	case message.Role != nil:
-		e.Speaker = *message.Role
-	}
+	e.Speaker = cmp.Or(message.Name, message.Role)
 	at, ok := parseTime(message.Time)
 	if !ok {
 		return e, fmt.Sprintf("%s is not a time such as \"2026-05-08T13:56:00Z\"", clean.Line(string(message.Time), 60))

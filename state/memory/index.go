@@ -47,33 +47,42 @@ func Open(ctx context.Context, dir, room string) (*Index, error) {
 	return x, nil
 }
 
-func (x *Index) open(ctx context.Context) (err error) {
+// open opens the file. One that is missing, damaged or of another release is made again by whoever has it alone.
+func (x *Index) open(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(x.path), 0o700); err != nil {
 		return err
 	}
-	if err := x.flock(ctx, syscall.LOCK_SH); err != nil {
-		return err
-	}
-	if err = x.connect(ctx); !damage.Is(err) {
-		return err
-	}
-	// What others find damaged is replaced once: the first of them holds the lock.
-	if err := errors.Join(x.disconnect(), x.flock(ctx, syscall.LOCK_EX)); err != nil {
-		return err
-	}
-	if err = x.connect(ctx); damage.Is(err) {
-		if err = errors.Join(x.disconnect(), removeFiles(x.path)); err == nil {
-			err = x.connect(ctx)
+	return unlocked(ctx, func() error {
+		err := x.connect(ctx, syscall.LOCK_SH)
+		if !damage.Is(err) {
+			return err
 		}
-	}
-	if err != nil {
-		return err
-	}
-	return x.flock(ctx, syscall.LOCK_SH)
+		if err = x.connect(ctx, syscall.LOCK_EX); damage.Is(err) { // nobody else has made it meanwhile
+			err = errors.Join(x.disconnect(), removeFiles(x.path), x.connect(ctx, syscall.LOCK_EX))
+		}
+		if err != nil {
+			return err
+		}
+		return x.flock(syscall.LOCK_SH)
+	})
 }
 
-// flock waits for the lock: shared by everybody who has the file open, exclusive for who deletes it.
-func (x *Index) flock(ctx context.Context, how int) (err error) {
+// unlocked does something again while another one keeps the file locked.
+func unlocked(ctx context.Context, do func() error) error {
+	for again := retry.New(5*time.Millisecond, 200*time.Millisecond).Until(time.Now().Add(2 * waitTime)); ; {
+		err := do()
+		if !isLocked(err) {
+			return err
+		}
+		if over := again.Wait(ctx, err); over != nil {
+			return errors.Join(ErrLocked, over)
+		}
+	}
+}
+
+// flock takes the lock: shared by everybody who has the file open, exclusive for who makes or deletes it. It does not
+// wait.
+func (x *Index) flock(how int) (err error) {
 	if x.lock == nil {
 		x.lock, err = os.OpenFile(x.path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 		if err != nil {
@@ -81,15 +90,10 @@ func (x *Index) flock(ctx context.Context, how int) (err error) {
 		}
 	}
 	_ = syscall.Flock(int(x.lock.Fd()), syscall.LOCK_UN) // two who wait for each other would wait for ever
-	for deadline := time.Now().Add(2 * waitTime); ; {
-		err := syscall.Flock(int(x.lock.Fd()), how|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return err
-		}
-		if time.Now().After(deadline) || retry.Sleep(ctx, 20*time.Millisecond) != nil {
-			return errors.Join(ErrLocked, ctx.Err())
-		}
+	if err = syscall.Flock(int(x.lock.Fd()), how|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrLocked
 	}
+	return err
 }
 
 // Delete deletes the memory of all rooms, for example because the record was replaced.
@@ -98,7 +102,7 @@ func Delete(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(x.path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	err := x.flock(ctx, syscall.LOCK_EX)
+	err := unlocked(ctx, func() error { return x.flock(syscall.LOCK_EX) })
 	if err == nil {
 		err = removeFiles(x.path)
 	}
@@ -115,77 +119,62 @@ func removeFiles(path string) (err error) {
 	return err
 }
 
-// connect opens the file and creates the tables in an empty one. It tries again while the file is locked: SQLite does
-// not wait when two connections give a new file its WAL.
-func (x *Index) connect(ctx context.Context) error {
-	info, missing := os.Lstat(x.path)
-	if missing == nil && !info.Mode().IsRegular() {
+// connect opens the file, which is damaged if it cannot be used. Whoever has the exclusive lock makes one that is
+// missing.
+func (x *Index) connect(ctx context.Context, lock int) error {
+	if err := errors.Join(x.disconnect(), x.flock(lock)); err != nil {
+		return err
+	}
+	info, err := os.Lstat(x.path)
+	missing := errors.Is(err, os.ErrNotExist)
+	switch {
+	case missing && lock == syscall.LOCK_EX:
+		err = errors.Join(removeFiles(x.path), sqlitefile.Create(x.path)) // a WAL may be left
+	case missing, damage.Marked(x.path):
+		return fmt.Errorf("%w: it is missing, or the last one who used it found that", damage.Err)
+	case err == nil && !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file", x.path)
 	}
-	if damage.Marked(x.path) {
-		return fmt.Errorf("%w: the last one who used it found that", damage.Err)
+	if err == nil {
+		x.db, err = sqlitefile.Open(x.path, url.Values{"_txlock": {"immediate"}, "_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", waitTime.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
+			"journal_size_limit(4194304)", "secure_delete(1)", // what is forgotten is gone
+		}})
 	}
-	for again := retry.New(5*time.Millisecond, 200*time.Millisecond).Until(time.Now().Add(waitTime)); ; {
-		var err error
-		if missing != nil { // closing a file that SQLite has open would take its locks away
-			err = sqlitefile.Create(x.path)
-		}
-		if err == nil {
-			x.db, err = sqlitefile.Open(x.path, url.Values{"_txlock": {"immediate"}, "_pragma": {
-				fmt.Sprintf("busy_timeout(%d)", waitTime.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
-				"journal_size_limit(4194304)", "secure_delete(1)", // what is forgotten is gone
-			}})
-		}
-		if err == nil {
-			err = x.prepare(ctx)
-		}
-		if isMissing(err) {
-			err = fmt.Errorf("%w: %w", damage.Err, err)
-		}
-		if !isLocked(err) || again.Wait(ctx, err) != nil {
-			return err
-		}
-		err = x.disconnect()
-		if err != nil {
-			return err
-		}
+	if err == nil {
+		err = x.prepare(ctx, missing)
 	}
+	if isMissing(err) {
+		err = fmt.Errorf("%w: %w", damage.Err, err)
+	}
+	return err
 }
 
-// prepare creates the tables and the room, if they are missing.
-func (x *Index) prepare(ctx context.Context) error {
-	version, tables := 0, 0
-	err := x.db.QueryRowContext(ctx, "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version").
-		Scan(&version, &tables)
-	switch {
-	case err != nil:
-		return err
-	case version != schemaVersion && tables > 0:
-		return fmt.Errorf("%w: it is of another release", damage.Err)
-	case version != schemaVersion:
-		err = sqlitefile.InTx(ctx, x.db, func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, schema); err != nil {
-				return err
-			}
-			_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
+// prepare creates the tables in a new file, and the room if it is missing.
+func (x *Index) prepare(ctx context.Context, isNew bool) error {
+	if isNew {
+		if err := sqlitefile.InTx(ctx, x.db, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
 			return err
-		})
-		if err != nil && x.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version) == nil && version == schemaVersion {
-			err = nil // another process was faster
+		}); err != nil {
+			return err
 		}
 	}
-	if err != nil {
+	version := 0
+	if err := x.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	const room = "SELECT id, doubts, NOT filled FROM room WHERE name = ?"
-	err = x.db.QueryRowContext(ctx, room, x.Room).Scan(&x.room, &x.doubts, &x.unfilled)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return err
+	if version != schemaVersion {
+		return fmt.Errorf("%w: it is of another release", damage.Err)
 	}
-	if _, err = x.db.ExecContext(ctx, "INSERT INTO room (name) VALUES (?) ON CONFLICT DO NOTHING", x.Room); err != nil {
-		return err
+	const found = "id, doubts, NOT filled"
+	err := x.db.QueryRowContext(ctx, "SELECT "+found+" FROM room WHERE name = ?", x.Room).
+		Scan(&x.room, &x.doubts, &x.unfilled)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = x.db.QueryRowContext(ctx, "INSERT INTO room (name) VALUES (?) ON CONFLICT DO UPDATE SET name = name RETURNING "+
+			found, x.Room).Scan(&x.room, &x.doubts, &x.unfilled)
 	}
-	return x.db.QueryRowContext(ctx, room, x.Room).Scan(&x.room, &x.doubts, &x.unfilled)
+	return err
 }
 
 // Unfilled reports whether the caller must Rebuild the index of the room: nothing is there yet, somebody has doubted

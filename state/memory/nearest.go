@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -53,9 +54,7 @@ func (x searcher) nearest(ctx context.Context, q Query) (n *near, units []int64,
 			best[unit] = score
 		}
 	}, "vector.hash IN ("+marks(len(hashes))+")"+where, append(anys(hashes), args...)...)
-	for unit := range best {
-		units = append(units, unit)
-	}
+	units = slices.Collect(maps.Keys(best))
 	slices.SortFunc(units, func(a, b int64) int { return cmp.Or(cmp.Compare(best[b], best[a]), cmp.Compare(b, a)) })
 	return n, units[:min(len(units), nearest)], err
 }
@@ -63,15 +62,12 @@ func (x searcher) nearest(ctx context.Context, q Query) (n *near, units []int64,
 // measure adds to chunks how near they are.
 func (x searcher) measure(ctx context.Context, n *near, found []foundUnit) error {
 	chunks := map[int64]*foundChunk{}
-	var ids []int64
 	for i := range found {
 		for j := range found[i].chunks {
-			c := &found[i].chunks[j]
-			chunks[c.id] = c
-			ids = append(ids, c.id)
+			chunks[found[i].chunks[j].id] = &found[i].chunks[j]
 		}
 	}
-	for part := range slices.Chunk(ids, 500) {
+	for part := range slices.Chunk(slices.Collect(maps.Keys(chunks)), 500) {
 		err := x.compare(ctx, n, func(chunk, _ int64, score float64) {
 			chunks[chunk].embedded, chunks[chunk].near = true, score
 		}, "document.room = ? AND chunk.id IN ("+marks(len(part))+")", append([]any{x.room}, anys(part)...)...)
@@ -120,13 +116,10 @@ func (r *ranker) merge(s *scored) {
 }
 
 // interleave merges two lists, without doubles.
-func interleave(a, b []int64) []int64 {
-	seen := map[int64]bool{}
-	var out []int64
+func interleave(a, b []int64) (out []int64) {
 	for i := range max(len(a), len(b)) {
 		for _, list := range [][]int64{a, b} {
-			if i < len(list) && !seen[list[i]] {
-				seen[list[i]] = true
+			if i < len(list) && !slices.Contains(out, list[i]) {
 				out = append(out, list[i])
 			}
 		}

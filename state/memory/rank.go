@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -135,14 +136,7 @@ func (r *ranker) rank(found []foundUnit) []scored {
 		r.adjust(&out[i], top)
 	}
 	slices.SortStableFunc(out, func(a, b scored) int {
-		switch {
-		case a.score != b.score:
-			if a.score > b.score {
-				return -1
-			}
-			return 1
-		}
-		return b.time.Compare(a.time)
+		return cmp.Or(cmp.Compare(b.score, a.score), b.time.Compare(a.time))
 	})
 	return out
 }

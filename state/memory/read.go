@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 // Status is what `matrix-tui memory status` shows.
@@ -51,7 +53,7 @@ func (x *Index) Read(ctx context.Context, path string, from, lines int) (entries
 		WHERE document = (SELECT id FROM document WHERE room = ? AND path = ? LIMIT 1)
 		AND last >= ? AND first < ? ORDER BY first, entry.id LIMIT 1000`, x.room, path, from, from+max(lines, 1))
 	if err == nil && len(entries) == 0 {
-		return nil, notFound("There is nothing on these lines of %q.", filepath.Base(path))
+		return nil, sentence.Newf(ErrNotFound, "There is nothing on these lines of %q.", filepath.Base(path))
 	}
 	return entries, x.failed("read memory", err)
 }

@@ -17,13 +17,14 @@ const (
 
 // Hit is a chunk that a search has found.
 type Hit struct {
-	ID       string    // for Forget
-	Score    float64   // about 0 to 1
-	Source   Source    // of the document
-	Path     string    // of the document
-	From, To int       // lines of the document
-	Time     time.Time // of the first entry; zero if unknown
-	Text     string    // the entries, one per line, with their speakers
+	ID     string    `json:"id"`     // see Entries
+	Score  float64   `json:"score"`  // about 0 to 1
+	Source Source    `json:"source"` // of the document
+	Path   string    `json:"path"`   // of the document
+	From   int       `json:"from"`   // lines of the document
+	To     int       `json:"to"`
+	Time   time.Time `json:"time"` // of the first entry; zero if unknown
+	Text   string    `json:"text"` // the entries, one per line, with their speakers
 }
 
 // Search finds what fits a query, best first: one chunk of each unit, and others only if there are too few. It returns

@@ -90,18 +90,8 @@ func (t *Files) Load(room string) (lines []Line, torn bool, err error) {
 	if torn, err = t.mend(path); err != nil {
 		return nil, torn, disk.Explain(fmt.Errorf("load transcript: %w", err), path)
 	}
-	for _, part := range []string{path + ".1", path} {
-		data, err := readEnd(part, t.max+maxLine)
-		if err != nil {
-			return nil, torn, disk.Explain(fmt.Errorf("load transcript: %w", err), path)
-		}
-		more, _, bad := parseLines(data)
-		if bad > 0 {
-			t.log.Warn().Str("transcript", part).Int("lines", bad).Msg("skipped lines that do not parse")
-		}
-		lines = append(lines, more...)
-	}
-	return linesOf(room, lines), torn, nil
+	lines, err = t.read(path, room, 2*(t.max+maxLine))
+	return lines, torn, err
 }
 
 // path returns the file of a room's transcript: the one with its short name, or that with its whole one if another room

@@ -63,30 +63,35 @@ func lastLineEnd(file io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// readEnd reads at most the last limit bytes of a file, from the beginning of a
-// line on; a missing file is empty.
+// readEnd reads at most the last limit bytes of a file, from the beginning of a line on.
 func readEnd(path string, limit int64) ([]byte, error) {
+	var data []byte
+	size, err := inEnd(path, limit, func(in io.Reader) (err error) {
+		data, err = io.ReadAll(in)
+		return err
+	})
+	if size > limit {
+		_, data, _ = bytes.Cut(data, []byte("\n"))
+	}
+	return data, err
+}
+
+// inEnd reads the last limit bytes of a file, and returns its size. A missing file is empty.
+func inEnd(path string, limit int64, read func(io.Reader) error) (size int64, err error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	from := max(0, info.Size()-limit)
-	data, err := io.ReadAll(io.NewSectionReader(file, from, info.Size()-from))
-	if err != nil {
-		return nil, err
-	}
-	if from > 0 {
-		_, data, _ = bytes.Cut(data, []byte("\n"))
-	}
-	return data, nil
+	return info.Size(), read(io.NewSectionReader(file, from, info.Size()-from))
 }
 
 // begunBy returns the room that the first line of a transcript names, "" if none does: earlier releases began with a
@@ -154,24 +159,15 @@ func (t *Files) has(room, kind, event string, limit int64) (bool, error) {
 	return false, nil
 }
 
-// searchEnd returns the size of a file, and whether ok is true for a line in its last limit bytes. A missing file is
-// empty.
+// searchEnd returns the size of a file, and whether ok is true for a line in its last limit bytes.
 func searchEnd(path string, limit int64, ok func([]byte) bool) (size int64, found bool, err error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, false, nil
-	}
+	size, err = inEnd(path, limit, func(in io.Reader) (err error) {
+		found, err = anyLine(in, ok)
+		return err
+	})
 	if err != nil {
-		return 0, false, fmt.Errorf("search transcript: %w", err)
+		err = fmt.Errorf("search transcript: %w", err)
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return 0, false, fmt.Errorf("search transcript: %w", err)
-	}
-	size = info.Size()
-	from := max(0, size-limit)
-	found, err = anyLine(io.NewSectionReader(file, from, size-from), ok)
 	return size, found, err
 }
 
@@ -187,7 +183,7 @@ func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
 		case err == io.EOF:
 			return false, nil
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			return false, fmt.Errorf("search transcript: %w", err)
+			return false, err
 		}
 		tooLong = errors.Is(err, bufio.ErrBufferFull)
 	}
@@ -201,13 +197,20 @@ func Read(dir, room string, most int64) ([]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lines []Line
+	return t.read(path, room, most)
+}
+
+// read reads at most the last most bytes.
+func (t *Files) read(path, room string, most int64) (lines []Line, err error) {
 	for _, part := range []string{path, path + ".1"} {
 		data, err := readEnd(part, most)
 		if err != nil {
 			return nil, disk.Explain(fmt.Errorf("read transcript: %w", err), path)
 		}
-		found, _, _ := parseLines(data)
+		found, _, bad := parseLines(data)
+		if bad > 0 {
+			t.log.Warn().Str("transcript", part).Int("lines", bad).Msg("skipped lines that do not parse")
+		}
 		lines = append(found, lines...)
 		if most -= int64(len(data)); most <= 0 {
 			break

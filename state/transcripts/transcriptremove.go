@@ -45,56 +45,44 @@ func (t *Files) each(room, what string, do func(path string) error) error {
 
 // Redact removes what a message said from a room's transcript.
 func (t *Files) Redact(room, event string) error {
-	return t.each(room, "redact message in transcript", func(part string) error { return t.redact(part, room, event) })
-}
-
-func (t *Files) redact(path, room, event string) error {
-	data, err := readEnd(path, t.max+maxLine)
-	if err != nil || !bytes.Contains(data, disk.JSON(event)) {
-		return err
-	}
-	var kept bytes.Buffer
-	found := false
-	for text := range bytes.Lines(data) {
-		var line Line
-		if json.Unmarshal(text, &line) == nil && line.Event == event && (line.Room == room || line.Room == "") &&
-			(line.Kind == KindBegin || line.Kind == KindUser) && line.Text != scrub.Deleted {
-			line.Text, found = scrub.Deleted, true
-			text = line.encode()
+	needle := disk.JSON(event)
+	has := func(data []byte) bool { return bytes.Contains(data, needle) }
+	_, err := t.rewrite(room, "redact message in transcript", has, func(line *Line) bool {
+		if line.Event != event || line.Kind != KindBegin && line.Kind != KindUser || line.Text == scrub.Deleted {
+			return false
 		}
-		kept.Write(text)
-	}
-	if !found {
-		return nil
-	}
-	if err := renameio.WriteFile(path, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(path)),
-		renameio.WithStaticPermissions(0o600)); err != nil {
-		return err
-	}
-	return disk.SyncDir(filepath.Dir(path))
+		line.Text = scrub.Deleted
+		return true
+	})
+	return err
 }
 
 // Scrub scrubs a room's transcript. It reports whether there was anything.
 func (t *Files) Scrub(room string, change *scrub.Scrub) (found bool, err error) {
-	if len(change.Needles) == 0 {
-		return false, nil
-	}
-	err = t.each(room, "scrub transcript", func(part string) error {
+	return t.rewrite(room, "scrub transcript", change.In, func(line *Line) (changed bool) {
+		for _, field := range []*string{&line.Text, &line.Outcome} {
+			if out, hit := change.Text(*field); hit && *field != scrub.Deleted {
+				*field, changed = out, true
+			}
+		}
+		return changed
+	})
+}
+
+// rewrite changes the lines of a room's transcript, and reports whether one has changed. It looks only at those that
+// may change.
+func (t *Files) rewrite(room, what string, may func([]byte) bool, change func(*Line) bool) (found bool, err error) {
+	err = t.each(room, what, func(part string) error {
 		data, err := readEnd(part, t.max+maxLine)
-		if err != nil || !change.In(data) {
+		if err != nil || !may(data) {
 			return err
 		}
 		var kept bytes.Buffer
 		changed := false
 		for text := range bytes.Lines(data) {
 			var line Line
-			if change.In(text) && json.Unmarshal(text, &line) == nil && (line.Room == room || line.Room == "") {
-				for _, field := range []*string{&line.Text, &line.Outcome} {
-					if out, hit := change.Text(*field); hit && *field != scrub.Deleted {
-						*field, changed = out, true
-						text = line.encode()
-					}
-				}
+			if may(text) && json.Unmarshal(text, &line) == nil && (line.Room == room || line.Room == "") && change(&line) {
+				text, changed = line.encode(), true
 			}
 			kept.Write(text)
 		}

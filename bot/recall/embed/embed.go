@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -19,9 +18,6 @@ import (
 
 	"matrix-tui/state/memory"
 )
-
-// maxAnswer bounds an answer, in bytes. 100 embeddings take about 500 kB.
-const maxAnswer = 8 << 20
 
 // Gemini fetches embeddings with one model.
 type Gemini struct {
@@ -36,9 +32,9 @@ func New(ctx context.Context, address, key, model string) (*Gemini, error) {
 	}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey: key, Backend: genai.BackendGeminiAPI,
-		HTTPClient: &http.Client{
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would get the key
-			Transport:     bounded{http.DefaultTransport}},
+		HTTPClient: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // another address would get the key
+		}},
 		HTTPOptions: genai.HTTPOptions{BaseURL: address + "/"},
 	})
 	if err != nil {
@@ -96,40 +92,10 @@ func withoutText(err error) error {
 		return context.DeadlineExceeded
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
-	case errors.Is(err, errTooLong):
-		return errTooLong
 	}
 	var network *net.OpError
 	if errors.As(err, &network) {
 		return network
 	}
 	return errors.New("the answer of the Gemini API cannot be read")
-}
-
-// bounded is a transport whose answers end with an error if they are too long.
-type bounded struct{ http.RoundTripper }
-
-var errTooLong = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
-
-// RoundTrip sends a request.
-func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := b.RoundTripper.RoundTrip(req)
-	if err == nil {
-		resp.Body = &limited{resp.Body, maxAnswer}
-	}
-	return resp, err
-}
-
-type limited struct {
-	io.ReadCloser
-	left int
-}
-
-func (l *limited) Read(p []byte) (n int, err error) {
-	if l.left <= 0 {
-		return 0, errTooLong
-	}
-	n, err = l.ReadCloser.Read(p[:min(len(p), l.left)])
-	l.left -= n
-	return n, err
 }

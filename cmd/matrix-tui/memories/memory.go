@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -109,25 +108,20 @@ func memoryFlags(a *cli.App, action memoryAction, args []string) (*memoryCall, e
 	if has("add", "forget") {
 		flags.StringVar(&m.text, "text", "", "the text, instead of an argument")
 	}
-	given, err := a.ParseAll(flags, args, action.argument)
+	var err error
+	if action.argument == "" {
+		err = a.Parse(flags, args)
+	} else {
+		m.given, err = a.ParseAll(flags, args, action.argument)
+	}
 	if err != nil {
 		return nil, err
 	}
-	m.given = given
-	cfg, err := a.Config(nil)
-	if err != nil {
+	if m.cfg, err = a.Config(nil); err != nil {
 		return nil, err
 	}
-	m.cfg, m.dir = cfg, string(cfg.StateDir)
+	m.dir = string(m.cfg.StateDir)
 	return m, nil
-}
-
-// none fails if there are arguments.
-func (m *memoryCall) none(action string) error {
-	if len(m.given) > 0 {
-		return &cli.UsageError{Text: fmt.Sprintf("memory %s: unexpected argument %q", action, clean.Short(m.given[0], 80))}
-	}
-	return nil
 }
 
 // one returns the argument, or the value of the flag that stands for it.
@@ -180,13 +174,17 @@ func (m *memoryCall) lines() ([]rooms.RoomLine, error) {
 	return rooms.SortRooms(lines), nil
 }
 
-// indexed returns the chosen room, or all that have an index.
-func (m *memoryCall) indexed(ctx context.Context) ([]string, error) {
-	if m.room == "" {
-		return memory.Rooms(ctx, m.dir)
+// rooms returns the chosen room, or all that the state folder knows.
+func (m *memoryCall) rooms() (all []string, err error) {
+	if m.room != "" {
+		room, err := m.chosen()
+		return []string{room}, err
 	}
-	room, err := m.chosen()
-	return []string{room}, err
+	lines, err := m.lines()
+	for _, line := range lines {
+		all = append(all, line.Room)
+	}
+	return all, err
 }
 
 // with opens the index of a room, fills one that is new, and closes it.
@@ -234,12 +232,4 @@ func (m *memoryCall) print(value any) error {
 	out := json.NewEncoder(m.app.Stdout)
 	out.SetEscapeHTML(false)
 	return out.Encode(value)
-}
-
-// hitTime is a time in JSON; one that is not known is null.
-func hitTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

@@ -22,15 +22,9 @@ import (
 
 // memoryHit is a result as `search -json` prints it.
 type memoryHit struct {
-	Score  float64       `json:"score"`
-	Source memory.Source `json:"source"`
-	Path   string        `json:"path"`
-	From   int           `json:"from"`
-	To     int           `json:"to"`
-	Time   *time.Time    `json:"time"`
-	Text   string        `json:"text"`
-	ID     string        `json:"id"`
-	Room   string        `json:"room,omitempty"` // if several were searched
+	memory.Hit
+	Time *time.Time `json:"time"`           // null if it is not known
+	Room string     `json:"room,omitempty"` // if several were searched
 }
 
 // vectorTime is how long a search waits for the vector of its query.
@@ -75,7 +69,10 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 		err := m.with(ctx, room, func(x *memory.Index) error {
 			found, err := x.Search(ctx, memory.Query{Text: query, Vector: vector, Max: m.n, Kind: m.kind, Min: m.least})
 			for _, h := range found {
-				hit := memoryHit{h.Score, h.Source, h.Path, h.From, h.To, hitTime(h.Time), h.Text, h.ID, ""}
+				hit := memoryHit{Hit: h}
+				if !h.Time.IsZero() {
+					hit.Time = &h.Time
+				}
 				if m.scope == "all" {
 					hit.Room = room
 				}
@@ -159,22 +156,22 @@ func memoryAdd(ctx context.Context, m *memoryCall) error {
 // memoryForget removes something from the record and the index. The bot's state.json, transcripts and containers are
 // its own: only `!memory forget` in the room reaches them.
 func memoryForget(ctx context.Context, m *memoryCall) error {
-	id := strings.Join(m.given, " ")
-	if (id == "") == (m.text == "") {
-		return &cli.UsageError{Text: "memory forget takes one ID, or -text"}
+	what, err := m.one("forget", "ID, or -text", m.text)
+	if err != nil {
+		return err
 	}
 	room, err := m.chosen()
 	if err != nil {
 		return err
 	}
 	return m.record(ctx, func(memories *recall.Memory, journal *state.Journal) error {
-		texts, events, err := memories.Meant(ctx, room, cmp.Or(id, m.text))
+		texts, events, err := memories.Meant(ctx, room, what)
 		if err != nil {
 			return err
 		}
 		if len(texts) == 0 && len(events) > 0 {
 			return sentence.Newf(recall.ErrTooShort, "This is a message of a few letters: send `!memory forget %s` in the room.",
-				clean.Short(id, 80))
+				clean.Short(what, 80))
 		}
 		if err := memories.Doubt(ctx, room); err != nil {
 			return err
