@@ -179,8 +179,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.clock.Resume(ctx, b.Journal); err != nil {
 		return err
 	}
-	stopped, err := b.reconcile(ctx)
-	if err != nil {
+	if err := b.reconcile(ctx); err != nil {
 		return err
 	}
 	if err := b.tellRestored(ctx); err != nil {
@@ -210,7 +209,6 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.wakeRooms(ctx); err != nil {
 		return err
 	}
-	b.startStopped(ctx, stopped)
 	b.work.Start(func() { b.profile.Set(ctx) })
 	b.work.Spawn(func() { b.clock.Watch(ctx, b.Journal, b.account.Now, b.watch.Note, b.log) })
 	b.work.Spawn(func() { b.purge(ctx) })

@@ -13,30 +13,28 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// reconcile compares the containers in the state with those that podman lists and
-// returns the rooms whose container has stopped. It drops the entry of a container
-// that is gone; the history stays, and the next task creates a new container on the
-// old volumes.
-func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
+// reconcile compares the containers in the state with those that podman lists. It drops the entry of a container that
+// is gone; the history stays, and the next task creates a new container on the old volumes.
+func (b *Bot) reconcile(ctx context.Context) error {
 	if err := b.openModels(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	call, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	infos, err := b.Podman.List(call)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		// The room's next task reports the error. Nothing is dropped without a list.
 		b.log.Error().Err(err).Msg(sentence.Log(b.log, err))
-		return nil, nil
+		return nil
 	}
 	there := make(map[string]sandbox.Info, len(infos))
 	for _, info := range infos {
 		there[info.Name] = info
 	}
-	running := 0
+	running, stopped := 0, 0
 	var drops errgroup.Group // concurrently, so that they share a write
 	for room, name := range b.Store.Containers.All() {
 		info, ok := there[name]
@@ -52,14 +50,14 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		if info.State == "running" {
 			running++
 		} else {
-			stopped = append(stopped, room)
+			stopped++
 		}
 	}
 	if err := drops.Wait(); err != nil {
 		b.log.Warn().Err(err).Msg("cannot save state.json") // part of the next write
 	}
-	b.log.Info().Int("running", running).Int("stopped", len(stopped)).Msg("containers found")
-	return stopped, nil
+	b.log.Info().Int("running", running).Int("stopped", stopped).Msg("containers found")
+	return nil
 }
 
 // openModels lets the runs that outlived the bot use the model.
@@ -83,38 +81,6 @@ func (b *Bot) openModels(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// startStopped starts the stopped containers that were used recently, in the background, two at a
-// time. A task that arrives meanwhile starts its own.
-func (b *Bot) startStopped(ctx context.Context, rooms []string) {
-	if len(rooms) == 0 {
-		return
-	}
-	b.work.Start(func() {
-		rooms, err := b.tasks.Keeper.Recent(ctx, rooms)
-		if err != nil && ctx.Err() == nil {
-			b.log.Warn().Err(err).Msg("cannot start stopped containers: the next task starts its own")
-		}
-		var group errgroup.Group
-		group.SetLimit(2)
-		for _, name := range rooms {
-			group.Go(func() error {
-				if ctx.Err() != nil {
-					return nil
-				}
-				err := b.work.Guard(name, "starting a container", func() error {
-					_, err := b.room(name).env.Ensure(ctx, false)
-					return err
-				})
-				if err != nil && ctx.Err() == nil {
-					b.log.Warn().Err(err).Str("room", name).Msg("cannot start container")
-				}
-				return nil
-			})
-		}
-		_ = group.Wait()
-	})
 }
 
 const purgeEvery = 24 * time.Hour

@@ -156,33 +156,6 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 	return all, nil
 }
 
-// Recent returns those of the rooms whose containers should run after a start of the bot: the ones with unfinished
-// work, and the ones with a task within the idle time; the latest first, and not more than may run.
-func (k *Keeper) Recent(ctx context.Context, rooms []string) ([]string, error) {
-	open, err := k.Journal.Events.BusyRooms(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list busy rooms: %w", err)
-	}
-	var all []container
-	for _, room := range rooms {
-		task, err := k.Journal.Tasks.Last(ctx, room)
-		if err != nil && !errors.Is(err, state.ErrNotFound) {
-			return nil, fmt.Errorf("look up the room's last task: %w", err)
-		}
-		_, works := slices.BinarySearch(open, room)
-		if works || k.Idle == 0 || time.Since(task.Updated) < k.Idle {
-			all = append(all, container{room: room, used: task.Updated, works: works})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b container) int { return -byUse(a, b) })
-	all = all[:min(len(all), k.limit(ctx))]
-	recent := make([]string, 0, len(all))
-	for _, one := range all {
-		recent = append(recent, one.room)
-	}
-	return recent, nil
-}
-
 // container is a running container.
 type container struct {
 	name, room string
