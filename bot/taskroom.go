@@ -194,7 +194,8 @@ func (b *Bot) deps() *task.Deps {
 			Log: b.log,
 		},
 		Transcripts: b.Transcripts, Agent: b.Agent, Route: b.Route, Recall: b.Recall, Waits: b.waits, Count: b.count,
-		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Transfers: semaphore.NewWeighted(maxTransfers), Clock: taskClock{b},
+		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Transfers: semaphore.NewWeighted(maxTransfers),
+		Clock: taskClock{b},
 	}
 }
 

@@ -158,13 +158,13 @@ func collect(ctx context.Context, container Container, f found, limits Limits, l
 		return nil, fmt.Errorf("create temporary file: %w", err)
 	}
 	defer tmp.Close()
-	item := &Item{Path: tmp.Name(), source: f}
+	e, item := f.entry, &Item{Name: CleanName(f.entry.path), Path: tmp.Name(), source: f}
 	if f.entry.isDir() {
-		item.Name = shorten(CleanName(f.entry.path), maxName-len(archiveExt)) + archiveExt
-		err = pack(ctx, container, f, tmp)
-	} else {
-		item.Name = CleanName(f.entry.path)
-		err = fetchFile(ctx, container, f.entry, tmp)
+		item.Name = shorten(item.Name, maxName-len(archiveExt)) + archiveExt
+		e, err = pack(ctx, container, f, limits)
+	}
+	if err == nil {
+		err = fetchFile(ctx, container, e, tmp)
 	}
 	if err == nil {
 		err = item.examine(ctx, tmp, limits.Attempt)
