@@ -11,6 +11,9 @@ import (
 	"matrix-tui/bot/text"
 )
 
+// rest says that what was not collected stays.
+const rest = "The others stay in the outbox for next time"
+
 // Collect copies the contents of the container's outbox to this side: regular files
 // with a single link, and folders of such files as .tar.gz. It refuses everything else.
 // Whatever exceeds the count or the total stays for next time, as does a file that is
@@ -39,16 +42,14 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 	defer cancel()
 	sortByPath(entries)
 	left := limits.Total
-	for i, e := range entries {
-		rest := more(len(entries)-i, cut)
+	for _, e := range entries {
 		if len(b.Items) == limits.Items || len(b.Refused) == limits.Items {
-			b.refuse("", fmt.Sprintf("%s in the outbox for next time: I send up to %d at once, and a folder counts as one", rest,
-				limits.Items))
+			b.refuse("", fmt.Sprintf("%s: I send up to %d at once, and a folder counts as one", rest, limits.Items))
 			return b, nil
 		}
 		err := b.take(ctx, container, e, limits, &left)
 		if err != nil && ctx.Err() != nil && parent.Err() == nil {
-			b.refuse("", rest+" in the outbox for next time: reading took too long")
+			b.refuse("", rest+": reading took too long")
 			return b, nil
 		}
 		if err != nil {
@@ -57,22 +58,9 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 		}
 	}
 	if cut {
-		b.refuse("", more(0, cut)+" in the outbox for next time")
+		b.refuse("", rest)
 	}
 	return b, nil
-}
-
-// more says that some files stay: n, or more than n if the list was cut.
-func more(n int, cut bool) string {
-	switch {
-	case cut && n == 0:
-		return "The others stay"
-	case cut:
-		return fmt.Sprintf("More than %d others stay", n)
-	case n == 1:
-		return "One more stays"
-	}
-	return fmt.Sprintf("%d others stay", n)
 }
 
 // look lists the contents of a folder, or returns a file.

@@ -5,7 +5,6 @@ import (
 	"mime"
 	"strings"
 
-	"matrix-tui/bot/text"
 	"matrix-tui/state/event"
 )
 
@@ -102,11 +101,6 @@ func (f File) FileName() string {
 		return name
 	}
 	return shorten(name, maxName/3) + extensions[f.Type]
-}
-
-// Line describes the file at path in a prompt, such as "[Image] /workspace/inbox/e-cat.png (image/png, 12 kB)".
-func (f File) Line(path, contentType string, size int64) string {
-	return f.Placeholder() + " " + path + " (" + contentType + ", " + text.Size(size) + ")"
 }
 
 // contentURI returns a valid mxc URI unchanged, or "".
