@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,7 +65,9 @@ type Sandbox struct {
 	shared  *Shared
 	room    string
 	vacancy vacancy
-	settled settledRuns
+
+	mu      sync.Mutex
+	settled []string // runs whose output is no longer needed
 
 	bootstrap atomic.Bool // the container had bootstrap files when last looked at
 	noneLeft  atomic.Bool // no ended run has left a process in the container
