@@ -159,8 +159,7 @@ func (s *Sandbox) Sessions(ctx context.Context) []string {
 	return slices.DeleteFunc(needed, func(session string) bool { return session == "" })
 }
 
-// Files returns the files that the run needs: a new task.md, and the two memory
-// files unless they exist.
+// Files returns the files that the run needs: a new task.md, and the two memory files unless they exist.
 func Files(text string) []sandbox.File {
 	files := []sandbox.File{{Path: workspace.TaskPath, Data: workspace.TaskFile(text), Mode: 0o644}}
 	for path, first := range workspace.FirstFiles() {

@@ -23,17 +23,15 @@ import (
 const (
 	// parkTime bounds parking a run, with the start of the room's container. Other rooms wait for that.
 	parkTime = 20 * time.Second
-	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run
-	// takes up to 170 MB.
+	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run takes up to 170 MB.
 	leastFree = 512 << 20
 	// Calm is how long nothing has to happen in a room before a run is parked there, unless somebody is about to write.
 	Calm = 1500 * time.Millisecond
 )
 
-// SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt
-// when there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes
-// within the time that it waits first, or if the room has no container: that of an upgraded room may be about to move
-// here.
+// SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
+// there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes within
+// the time that it waits first, or if the room has no container: that of an upgraded room may be about to move here.
 func (s *Sandbox) SignOfLife(ctx context.Context, wait time.Duration) { s.expect(ctx, wait, false) }
 
 // Welcome is SignOfLife in a new room that replaces no other. It creates the room's container.

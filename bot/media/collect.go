@@ -14,12 +14,10 @@ import (
 // rest says that what was not collected stays.
 const rest = "The others stay in the outbox for next time"
 
-// Collect copies the contents of the container's outbox to this side: regular files
-// with a single link, and folders of such files as .tar.gz. It refuses everything else.
-// Whatever exceeds the count or the total stays for next time, as does a file that is
-// still being written. MarkSent moves away what was collected; until then it will be
-// collected again. If there is no error, the caller closes the batch. An error means
-// that the container could not be reached.
+// Collect copies the contents of the container's outbox to this side: regular files with a single link, and folders of
+// such files as .tar.gz. It refuses everything else. Whatever exceeds the count or the total stays for next time, as
+// does a file that is still being written. MarkSent moves away what was collected; until then it will be collected
+// again. If there is no error, the caller closes the batch. An error means that the container could not be reached.
 func Collect(parent context.Context, container Container, limits Limits) (*Batch, error) {
 	limits = limits.orDefaults()
 	b := new(Batch)
@@ -85,9 +83,8 @@ func (b *Batch) refuse(name, why string) {
 	b.Refused = append(b.Refused, Refusal{name, why})
 }
 
-// Refuse removes an item from the batch and deletes its temporary file, because it was
-// not sent after all. MarkSent moves one that is refused for good out of the way; any
-// other stays in the outbox.
+// Refuse removes an item from the batch and deletes its temporary file, because it was not sent after all. MarkSent
+// moves one that is refused for good out of the way; any other stays in the outbox.
 func (b *Batch) Refuse(item *Item, why string, final bool) {
 	b.Items = slices.DeleteFunc(b.Items, func(i *Item) bool { return i == item })
 	b.refuse(item.Name, why)

@@ -44,8 +44,7 @@ type File struct {
 	Caption string
 }
 
-// Describe gives what a message says about its file; ok is false for a message
-// without one.
+// Describe gives what a message says about its file; ok is false for a message without one.
 func Describe(m event.Message) (f File, ok bool) {
 	if m.File == nil {
 		return File{}, false
@@ -113,8 +112,7 @@ func contentURI(uri string) string {
 	return uri
 }
 
-// only reports whether s is not empty and consists of ASCII letters, digits and the
-// given other characters.
+// only reports whether s is not empty and consists of ASCII letters, digits and the given other characters.
 func only(s, others string) bool {
 	for _, r := range s {
 		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(others, r)) {

@@ -16,8 +16,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// fetchTimeout bounds fetching one file from the homeserver, or copying it into a
-// container.
+// fetchTimeout bounds fetching one file from the homeserver, or copying it into a container.
 const fetchTimeout = 5 * time.Minute
 
 // Getter opens the content of an mxc URI.
@@ -37,9 +36,8 @@ type Fetched struct {
 // Close removes the file.
 func (f *Fetched) Close() error { return os.Remove(f.Path) }
 
-// Fetch downloads a file of at most max bytes to a temporary file in dir ("" = the
-// system's) and decrypts it if necessary. An error without a sentence means that the
-// homeserver could not be reached, and may be temporary.
+// Fetch downloads a file of at most max bytes to a temporary file in dir ("" = the system's) and decrypts it if
+// necessary. An error without a sentence means that the homeserver could not be reached, and may be temporary.
 func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fetched, error) {
 	name := CleanName(f.Name)
 	if f.URL == "" {
@@ -122,10 +120,9 @@ type Inbox interface {
 	WriteFrom(ctx context.Context, path string, data io.ReaderAt, size int64) error
 }
 
-// Deliver copies a fetched file into the container's inbox under name, which comes from
-// FileName, and returns its path. If another file has that name, the event becomes a
-// part of it. It may be repeated. It removes the oldest files in the inbox above the
-// limits, except those in keep: files of unfinished tasks.
+// Deliver copies a fetched file into the container's inbox under name, which comes from FileName, and returns its path.
+// If another file has that name, the event becomes a part of it. It may be repeated. It removes the oldest files in the
+// inbox above the limits, except those in keep: files of unfinished tasks.
 func Deliver(ctx context.Context, container Inbox, name, event string, f *Fetched, keep []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()

@@ -37,8 +37,7 @@ const (
 	thumbTime = 10 * time.Second
 )
 
-// dimensions reads an image's size from its header; 0, 0 if it is not an image or the
-// size is absurd.
+// dimensions reads an image's size from its header; 0, 0 if it is not an image or the size is absurd.
 func dimensions(data io.ReaderAt, kind string) (width, height int) {
 	if !slices.Contains(matrix.Shown, kind) {
 		return 0, 0
@@ -162,8 +161,7 @@ func fit(width, height, maxWidth, maxHeight int) (int, int) {
 	return width, height
 }
 
-// shrink averages the pixels that each new pixel covers. It converts a few rows at a
-// time.
+// shrink averages the pixels that each new pixel covers. It converts a few rows at a time.
 func shrink(full image.Image, maxWidth, maxHeight int) *image.RGBA {
 	from := full.Bounds()
 	width, height := fit(from.Dx(), from.Dy(), maxWidth, maxHeight)

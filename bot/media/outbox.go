@@ -74,8 +74,7 @@ func script(ctx context.Context, container Container, max int64, text string, ar
 	return result, nil
 }
 
-// list lists a folder of the outbox, "" = the outbox itself. cut reports that there is
-// more than was listed.
+// list lists a folder of the outbox, "" = the outbox itself. cut reports that there is more than was listed.
 func list(ctx context.Context, container Container, below string, levels int) (entries []entry, cut bool, err error) {
 	result, err := script(ctx, container, maxListing, listScript,
 		escape(below), strconv.Itoa(levels), strconv.Itoa(maxListing), lineFormat)
