@@ -39,8 +39,8 @@ const listScript = enter + `path "$1"
 find ".${f:+/$f}" -mindepth 1 -maxdepth "$2" ! -path ./sent ! -path ./refused \
 	-exec stat -c "$4" -- {} + 2>/dev/null | head -c "$3"`
 
-// readScript writes a piece of the file $1: $3 bytes from block $2 on, with what stat says about the open file before and
-// after it.
+// readScript writes a piece of the file $1: $3 bytes from block $2 on, with what stat says about the open file before
+// and after it.
 const readScript = enter + `path "$1"
 [ ! -L "./$f" ] && [ -f "./$f" ] && {
 	stat -L -c "$4" /proc/self/fd/3
