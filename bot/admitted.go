@@ -49,7 +49,7 @@ func (b admitted) Present(room string, typing []string, expected bool) {
 		r.typing.Note(typing)
 	}
 	if expected {
-		r.env.Present(b.ctx)
+		r.env.SignOfLife(b.ctx, 0)
 	}
 }
 

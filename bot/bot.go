@@ -116,7 +116,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.watch = alert.New(alert.Config{
 		StateDir: cfg.StateDir, Room: cfg.AlertRoom, Owners: cfg.Owners, Account: account, Roster: b.roster, Log: cfg.Log,
 		Storage: func(ctx context.Context) (string, error) { return parts.Podman.Storage(ctx) },
-		Limited: parts.Route.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest,
+		Limited: parts.Route.Limited, Reserve: uint64(cfg.DiskReserve),
 	})
 	b.commands = &command.Deps{
 		Bot: commandBot{b}, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates,

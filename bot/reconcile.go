@@ -14,9 +14,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// reconcile compares the containers in the state with those that podman lists. It drops the entry of a container
-// that is gone; the history stays, and the next task creates a new container on the
-// old volumes. A container that has stopped is started by the room's next task.
+// reconcile compares the containers in the state with those that podman lists. It drops the entry of a container that
+// is gone; the history stays, and the next task creates a new container on the old volumes.
 func (b *Bot) reconcile(ctx context.Context) error {
 	if err := b.openModels(ctx); err != nil {
 		return err

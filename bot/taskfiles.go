@@ -78,7 +78,7 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 		return err
 	})
 	switch {
-	case errors.Is(err, media.ErrTooLarge):
+	case matrix.IsFileTooLarge(err):
 		return &task.RefusedFile{Said: "is larger (" + text.Size(item.Size) + ") than the homeserver accepts", Final: true,
 			Err: err}
 	case matrix.IsAnswer(err):

@@ -194,6 +194,7 @@ func (b *Bot) deps() *task.Deps {
 			Log: b.log,
 		},
 		Transcripts: b.Transcripts, Agent: b.Agent, Route: b.Route, Recall: b.Recall, Waits: b.waits, Count: b.count,
-		Slots: capacity.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers), Clock: &b.clock,
+		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Transfers: semaphore.NewWeighted(maxTransfers),
+		Clock: &b.clock,
 	}
 }

@@ -40,41 +40,32 @@ type reading struct {
 	low, well bool
 	now       string // the level, such as "2.1 GB free"
 	mend      string // what to do if it is low
-	disk      bool
-	stops     bool // no task starts: owners are told, even if no room is set
+	stops     bool   // no task starts: owners are told, even if no room is set
 }
 
 // diskReading reads what is left on a disk. Below reserve, no task starts.
 func diskReading(kind alertKind, what, path string, free capacity.Space, reserve uint64) reading {
+	const helps = "`podman system df` and `podman image prune` on the host help most; `matrix-tui rooms -space` shows " +
+		"which rooms take the most."
 	least := max(lowDisk, reserve)
 	few := free.Files < free.LeastFiles
 	r := reading{
-		kind: kind, low: free.Bytes < least || few, well: free.Bytes >= least+least/2 && free.Files >= free.LeastFiles+
-			free.LeastFiles/2, disk: true,
-		now: fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free.Bytes))),
-		mend: "Free some space, or tasks will fail and messages will wait: `podman system df` and `podman image prune` on " +
-			"the host help most.",
+		kind: kind, low: free.Bytes < least || few, stops: free.Low(reserve),
+		well: free.Bytes >= least+least/2 && free.Files >= free.LeastFiles+free.LeastFiles/2,
+		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free.Bytes))),
+		mend: "Free some space, or tasks will fail and messages will wait: " + helps,
 	}
-	r.stops = free.Low(reserve)
 	switch {
 	case few:
-		and := "but"
-		if free.Bytes < least {
-			and = "and"
-		}
-		r.now += fmt.Sprintf(", %s only %d more files can be created there", and, free.Files)
-		r.mend = fmt.Sprintf("It needs %d (`df -i` shows them as inodes): delete many small files, such as those of rooms "+
-			"that I have left (`matrix-tui rooms -remove-left`), or use a file system with more inodes.", free.LeastFiles)
-		if free.Bytes < least {
-			r.mend += " It also needs " + text.Size(int64(least)) +
-				": `podman system df` and `podman image prune` on the host help most."
-		}
+		r.now += fmt.Sprintf(", and only %d more files can be created there", free.Files)
+		r.mend = fmt.Sprintf("It needs %d (`df -i` shows them as inodes), and %s: delete many small files, such as those "+
+			"of rooms that I have left (`matrix-tui rooms -remove-left`), or use a file system with more inodes.",
+			free.LeastFiles, text.Size(int64(least)))
 		if r.stops {
 			r.mend = "No task starts until then. " + r.mend
 		}
 	case r.stops:
-		r.mend = "No task starts until " + text.Size(int64(reserve)) +
-			" are free (DISK_RESERVE): `podman system df` and `podman image prune` on the host help most."
+		r.mend = "No task starts until " + text.Size(int64(reserve)) + " are free (DISK_RESERVE): " + helps
 	}
 	return r
 }

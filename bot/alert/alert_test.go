@@ -211,33 +211,11 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// A disk that is short of both says what to do about both.
+// A disk that is short of files says how much it needs of both.
 func TestShortOfBoth(t *testing.T) {
-	few, bytes := "with more inodes.", "It also needs 2 GB"
-	for _, c := range []struct {
-		free uint64
-		now  string
-		both bool
-	}{{2 * lowDisk, "2 GB free, but only 3 more files", false}, {lowDisk, "1 GB free, and only 3 more files", true}} {
-		got := diskReading(alertState, "x", "/x", capacity.Space{Bytes: c.free, Files: 3, LeastFiles: 10}, 2*lowDisk)
-		if !got.stops || !strings.Contains(got.now, c.now) || !strings.Contains(got.mend, few) || strings.Contains(got.mend, bytes) != c.both {
-			t.Errorf("%d free: %+v", c.free, got)
-		}
-	}
-}
-
-// The rooms' space is counted only if a disk is short.
-func TestLargest(t *testing.T) {
-	counted := 0
-	w := New(Config{Largest: func(context.Context) (string, error) { counted++; return "The rooms.", nil }})
-	memory, disk := memoryReading(0), diskReading(alertState, "x", "/x", capacity.Space{}, 0)
-	if got := w.largest(t.Context(), []reading{memory}); got != "" || counted != 0 {
-		t.Errorf("memory is short: %q, counted %d times", got, counted)
-	}
-	if got := w.largest(t.Context(), []reading{memory, disk}); got != "\n\nThe rooms." || counted != 1 {
-		t.Errorf("a disk is short: %q, counted %d times", got, counted)
-	}
-	if got := new(Watch).largest(t.Context(), []reading{disk}); got != "" {
-		t.Errorf("nobody counts: %q", got)
+	got := diskReading(alertState, "x", "/x", capacity.Space{Bytes: lowDisk, Files: 3, LeastFiles: 10}, 2*lowDisk)
+	if !got.stops || !strings.Contains(got.now, "1 GB free, and only 3 more files") || !strings.Contains(got.mend, "and 2 GB") ||
+		!strings.Contains(got.mend, "with more inodes.") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -11,10 +11,6 @@ import (
 
 const sendTime = 20 * time.Second // timeout for sending one alert
 
-// instead is sent if the homeserver rejects an alert.
-const instead = "⚠️ I have an alert for my owners, but the homeserver rejects it. `matrix-tui doctor` and my log on " +
-	"the host say more."
-
 // send sends a text to a room. It bypasses the journal, because a full disk is one of the things that alerts are about.
 func (w *Watch) send(ctx context.Context, room, text string, short bool) (taken, refused bool) {
 	m := state.Message{Room: room, Kind: state.KindAlert, Notice: !short, Body: text}
@@ -24,11 +20,6 @@ func (w *Watch) send(ctx context.Context, room, text string, short bool) (taken,
 	call, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	_, err := w.Account.Messages.Send(call, m)
-	if matrix.IsRejected(err) {
-		w.Log.Error().Err(err).Str("room", room).Msg("the homeserver rejects an alert")
-		m.Body = instead
-		_, err = w.Account.Messages.Send(call, m)
-	}
 	if err != nil {
 		w.Log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
 	}

@@ -31,7 +31,7 @@ func TestRefuses(t *testing.T) {
 		{"refused once", nil, "403 M_FORBIDDEN", 0, false},
 		{"refused for long", nil, "403 M_FORBIDDEN", time.Hour, true},
 		{"refused for another reason", nil, "400 M_UNKNOWN", time.Hour, true},
-		{"rejected like its substitute", nil, "413 M_TOO_LARGE", 0, true},
+		{"rejected", nil, "413 M_TOO_LARGE", 0, true},
 		{"no answer", nil, "502 ", time.Hour, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

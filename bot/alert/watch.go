@@ -23,9 +23,8 @@ import (
 )
 
 const (
-	watchEvery  = time.Minute
-	readTime    = 20 * time.Second // of one check of the host
-	largestTime = 20 * time.Second // of counting the rooms' files
+	watchEvery = time.Minute
+	readTime   = 20 * time.Second // of one check of the host
 )
 
 // Config is what a [Watch] needs.
@@ -36,8 +35,7 @@ type Config struct {
 	Account  *matrix.Account
 	Roster   *roster.Roster // the owners' direct chats get notes and what stops every task if no room is set
 	Storage  func(context.Context) (path string, err error)
-	Reserve  uint64                                         // free bytes of disk without which no task starts
-	Largest  func(context.Context) (said string, err error) // which rooms take the most space; nil for unknown
+	Reserve  uint64 // free bytes of disk without which no task starts
 	// Limited returns how many consecutive requests the model's server has refused, and how long it will.
 	Limited func() (int, time.Duration)
 	Log     zerolog.Logger
@@ -100,7 +98,7 @@ func (w *Watch) look(ctx context.Context, send func(room, text string, short boo
 	if !slices.ContainsFunc(short, func(r reading) bool { return r.stops }) && room != "" {
 		direct = nil
 	}
-	if taken, refused := deliver(room, direct, alertText(short, over)+w.largest(ctx, short), len(short) > 0,
+	if taken, refused := deliver(room, direct, alertText(short, over), len(short) > 0,
 		send); !taken && !refused {
 		return
 	}
@@ -124,23 +122,6 @@ func deliver(room string, direct []string, said string, short bool,
 		taken, refused = taken || to, refused && never
 	}
 	return taken, refused
-}
-
-// largest says which rooms take the most space, if a disk is short. Only then it is worth the time it takes.
-func (w *Watch) largest(ctx context.Context, short []reading) string {
-	if w.Largest == nil || !slices.ContainsFunc(short, func(r reading) bool { return r.disk }) {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, largestTime)
-	defer cancel()
-	said, err := w.Largest(ctx)
-	if err != nil {
-		w.Log.Warn().Err(err).Msg("cannot find out which rooms take the most space")
-	}
-	if said == "" {
-		return ""
-	}
-	return "\n\n" + said
 }
 
 // sendNotes sends what Note has kept, and forgets it once somebody has it. If the room for alerts refuses it, the

@@ -27,21 +27,6 @@ func (k *Keeper) limit(ctx context.Context) int {
 	return k.Max
 }
 
-// Full reports whether as many of this bot's containers run as may.
-func (k *Keeper) Full(ctx context.Context) (bool, error) {
-	infos, err := k.Podman.List(ctx)
-	if err != nil {
-		return false, err
-	}
-	own, n := k.Store.Containers.All(), 0
-	for _, info := range infos {
-		if runs(own, info) {
-			n++
-		}
-	}
-	return n >= k.limit(ctx), nil
-}
-
 // runs reports whether a container runs, and is one of this bot's own, which are known by their rooms.
 func runs(own map[string]string, info sandbox.Info) bool {
 	return info.State == "running" && own[info.Room] == info.Name

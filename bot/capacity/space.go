@@ -1,15 +1,10 @@
 package capacity
 
 import (
-	"cmp"
 	"context"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"matrix-tui/bot/text"
-	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
 
@@ -48,38 +43,4 @@ func (k *Keeper) AwaitSpace(ctx context.Context, say func()) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// mostRooms is how many rooms SayLargest names.
-const mostRooms = 3
-
-// SayLargest names the rooms that take the most of podman's storage; "" if there are none. It takes a while.
-func (k *Keeper) SayLargest(ctx context.Context) (string, error) {
-	used, err := k.Podman.Usage(ctx)
-	if err != nil {
-		return "", err
-	}
-	return sayLargest(k.Store, used), nil
-}
-
-func sayLargest(store *state.Store, used map[string]int64) string {
-	size := map[string]int64{}
-	for _, room := range store.Rooms() {
-		size[room] = used[room]
-		if origin := store.VolumesOf(room); origin != room {
-			size[room] += used[origin]
-		}
-	}
-	rooms := slices.SortedFunc(maps.Keys(size),
-		func(a, b string) int { return cmp.Or(cmp.Compare(size[b], size[a]), cmp.Compare(a, b)) })
-	var parts []string
-	for _, room := range rooms[:min(len(rooms), mostRooms)] {
-		if size[room] > 0 {
-			parts = append(parts, text.Code(room)+" ("+text.Size(size[room])+")")
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "The rooms that take the most space: " + strings.Join(parts, ", ") + "."
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,7 +65,9 @@ type Sandbox struct {
 	shared  *Shared
 	room    string
 	vacancy vacancy
-	settled settledRuns
+
+	mu      sync.Mutex
+	settled []string // runs whose output is no longer needed
 
 	bootstrap atomic.Bool // the container had bootstrap files when last looked at
 	noneLeft  atomic.Bool // no ended run has left a process in the container
@@ -156,8 +159,7 @@ func (s *Sandbox) Sessions(ctx context.Context) []string {
 	return slices.DeleteFunc(needed, func(session string) bool { return session == "" })
 }
 
-// Files returns the files that the run needs: a new task.md, and the two memory
-// files unless they exist.
+// Files returns the files that the run needs: a new task.md, and the two memory files unless they exist.
 func Files(text string) []sandbox.File {
 	files := []sandbox.File{{Path: workspace.TaskPath, Data: workspace.TaskFile(text), Mode: 0o644}}
 	for path, first := range workspace.FirstFiles() {

@@ -23,52 +23,16 @@ import (
 const (
 	// parkTime bounds parking a run, with the start of the room's container. Other rooms wait for that.
 	parkTime = 20 * time.Second
-	// leastFree is the host's free memory below which no run is parked and no container woken, in bytes. A parked run
-	// takes up to 170 MB.
+	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run takes up to 170 MB.
 	leastFree = 512 << 20
 	// Calm is how long nothing has to happen in a room before a run is parked there, unless somebody is about to write.
 	Calm = 1500 * time.Millisecond
 )
 
-// SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt
-// when there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes
-// within the time that it waits first, or if the room has no container: that of an upgraded room may be about to move
-// here.
+// SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
+// there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes within
+// the time that it waits first, or if the room has no container: that of an upgraded room may be about to move here.
 func (s *Sandbox) SignOfLife(ctx context.Context, wait time.Duration) { s.expect(ctx, wait, false) }
-
-// Present is SignOfLife when a person who may use the bot shows up in the room. If no run can be parked there, it
-// starts the room's container if the host has room for it: it may have been stopped because nobody used it.
-func (s *Sandbox) Present(ctx context.Context) {
-	s.SignOfLife(ctx, 0)
-	if s.shared.Store.Containers.Of(s.room) == "" || !s.shared.Warm.wakes(s.room) {
-		return
-	}
-	s.shared.Group.Start(func() {
-		ctx, cancel := context.WithTimeout(ctx, parkTime)
-		defer cancel()
-		if err := s.wake(ctx); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
-			s.shared.Log.Debug().Err(err).Str("room", s.room).Msg("cannot start the container for the next task")
-		}
-	})
-}
-
-// wake starts the room's container, unless another one would have to be stopped for it.
-func (s *Sandbox) wake(ctx context.Context) error {
-	s.vacancy.mu.Lock()
-	defer s.vacancy.mu.Unlock()
-	if capacity.Free() < leastFree {
-		return errBusy
-	}
-	full, err := s.shared.Keeper.Full(ctx)
-	if err != nil {
-		return err
-	}
-	if full {
-		return errBusy
-	}
-	_, err = s.nextContainer(ctx, false)
-	return err
-}
 
 // Welcome is SignOfLife in a new room that replaces no other. It creates the room's container.
 func (s *Sandbox) Welcome(ctx context.Context) { s.expect(ctx, Calm, true) }
@@ -82,41 +46,31 @@ func (s *Sandbox) expect(ctx context.Context, wait time.Duration, create bool) {
 	if own == nil {
 		return
 	}
-	leave := func() {
-		for s.shared.Warm.leave(s.room, own) { // whatever came meanwhile
-		}
-	}
 	started := s.shared.Group.Start(func() {
 		looks := true
 		defer func() {
 			if looks { // also after a panic
-				leave()
+				s.shared.Warm.leave(s.room, own)
 			}
 		}()
-		for again := true; again; wait = Calm {
-			_ = retry.Sleep(ctx, wait)
-			done, err := s.shared.Warm.take(ctx)
-			if err != nil {
-				return
-			}
-			again, err = func() (bool, error) {
-				defer done()
-				return s.renew(ctx, own, create)
-			}()
-			if err != nil && ctx.Err() == nil {
-				s.shared.Log.Debug().Err(err).Str("room", s.room).Msg("cannot start the agent for the next task")
-			}
+		_ = retry.Sleep(ctx, wait)
+		done, err := s.shared.Warm.take(ctx)
+		if err != nil {
+			return
 		}
-		looks = false
+		defer done()
+		if looks, err = s.renew(ctx, own, create); err != nil && ctx.Err() == nil {
+			s.shared.Log.Debug().Err(err).Str("room", s.room).Msg("cannot start the agent for the next task")
+		}
 	})
 	if !started {
-		leave()
+		s.shared.Warm.leave(s.room, own)
 	}
 }
 
 // renew parks a run, or lets the one that waits already wait longer, and returns when it has initialized. It returns
-// true if something was in the way, and there was a sign of life meanwhile.
-func (s *Sandbox) renew(ctx context.Context, own *parked, create bool) (again bool, err error) {
+// true if something was in the way.
+func (s *Sandbox) renew(ctx context.Context, own *parked, create bool) (busy bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, parkTime)
 	defer cancel()
 	job, like := s.nextTask() // it may have changed meanwhile
@@ -127,7 +81,7 @@ func (s *Sandbox) renew(ctx context.Context, own *parked, create bool) (again bo
 	}
 	is, err := s.park(ctx, own, job, create)
 	if errors.Is(err, errBusy) {
-		return s.shared.Warm.leave(s.room, own), nil
+		return true, nil
 	}
 	is.like, is.session = like, session
 	s.shared.Warm.end(s.room, own, is)
@@ -205,17 +159,16 @@ func (s *Sandbox) nextContainer(ctx context.Context, create bool) (*sandbox.Cont
 	return s.Ensure(ctx, false)
 }
 
-// clear reports whether a room's run may be parked, and discards those that have to give way for it.
+// clear reports whether a room's run may be parked, and discards those that have to give way for it. One that cannot be
+// discarded ends when its time is up.
 func (w *Warm) clear(ctx context.Context, room string, own *parked, log zerolog.Logger) bool {
 	for {
-		victim, gives, ok := w.makeRoom(room, own)
+		gives, ok := w.makeRoom(room, own)
 		if gives == nil {
 			return ok
 		}
 		if err := gives.discard(ctx); err != nil {
-			w.restore(victim, gives)
-			log.Debug().Err(err).Str("room", victim).Msg("cannot end a parked run: it waits on")
-			return false
+			log.Debug().Err(err).Msg("cannot end a parked run")
 		}
 	}
 }

@@ -25,8 +25,7 @@ done`
 
 const personaBytes = "8192" // workspace.MaxPersonaFile
 
-// Persona returns the texts that describe the agent in this room: the policy's persona
-// file and the bootstrap files.
+// Persona returns the texts that describe the agent in this room: the policy's persona file and the bootstrap files.
 func (s *Sandbox) Persona(ctx context.Context, container *sandbox.Container) []workspace.Text {
 	own := map[string]string{}
 	var first workspace.Text

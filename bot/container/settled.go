@@ -4,45 +4,31 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/workspace"
 )
 
-// Settle notes that the output of a run is no longer needed.
-func (s *Sandbox) Settle(run string) { s.settled.add(run) }
-
-// Settled returns the runs whose output the container is to forget, once.
-func (s *Sandbox) Settled() []string { return s.settled.take() }
-
-// settledRuns are runs whose output is no longer needed. The container forgets them when the next run starts, because a
-// command just for that takes as long as a start; those of a process that has ended, when it has too many.
-type settledRuns struct {
-	mu  sync.Mutex
-	ids []string
-}
-
-// maxSettled bounds the list: a room's container may not start a run for a long time.
+// maxSettled bounds the runs to forget: a room's container may not start a run for a long time.
 const maxSettled = 100
 
-// add adds a run.
-func (s *settledRuns) add(id string) {
+// Settle notes that the output of a run is no longer needed. The container forgets it when the next run starts, because
+// a command just for that takes as long as a start; that of a process that has ended, when it has too many.
+func (s *Sandbox) Settle(run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ids = append(s.ids, id); len(s.ids) > maxSettled {
-		s.ids = s.ids[1:]
+	if s.settled = append(s.settled, run); len(s.settled) > maxSettled {
+		s.settled = s.settled[1:]
 	}
 }
 
-// take empties the list.
-func (s *settledRuns) take() []string {
+// Settled returns the runs whose output the container is to forget, once.
+func (s *Sandbox) Settled() (runs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := s.ids
-	s.ids = nil
-	return ids
+	runs, s.settled = s.settled, nil
+	return runs
 }
 
 // WriteStatus adds the task's entry to status.md unless that was done before a restart: then

@@ -11,10 +11,9 @@ import (
 	"matrix-tui/workspace"
 )
 
-// shelveScript moves what the agent and Gemini CLI have noted about earlier tasks into
-// the folder $1, unless $4 is empty, and prints the folder's name if it exists. The CLI loads
-// all of it into a new session. Its sessions stay: a task that waits for an answer
-// continues one. So do memory files in which nothing is noted, which say no more than $2
+// shelveScript moves what the agent and Gemini CLI have noted about earlier tasks into the folder $1, unless $4 is
+// empty, and prints the folder's name if it exists. The CLI loads all of it into a new session. Its sessions stay: a
+// task that waits for an answer continues one. So do memory files in which nothing is noted, which say no more than $2
 // (context.md) and $3 (status.md): an agent that waits already has created them.
 //
 // It may run again, also while an earlier one still does: it overwrites nothing in the folder.
@@ -38,10 +37,9 @@ for f in /root/.gemini/tmp/*/memory; do put "$f" "gemini-memory-$(basename "$(di
 // shelveLook bounds a look for the folder while a task is running: a stop request may wait for it.
 const shelveLook = 5 * time.Second
 
-// Shelve moves the notes of earlier tasks out of the agent's sight, into a folder of the
-// workspace that the time of the request names, so that a repeated request uses the same.
-// It returns the path of that folder, "" if there is none: also after an error, because some
-// notes may be there. While a task is running, nothing is moved.
+// Shelve moves the notes of earlier tasks out of the agent's sight, into a folder of the workspace that the time of the
+// request names, so that a repeated request uses the same. It returns the path of that folder, "" if there is none:
+// also after an error, because some notes may be there. While a task is running, nothing is moved.
 func (s *Sandbox) Shelve(ctx context.Context, requested time.Time, running bool) (folder string, err error) {
 	if s.shared.Store.Containers.Of(s.room) == "" {
 		return "", nil // no task has run yet

@@ -24,7 +24,6 @@ type Warm struct {
 	mu       sync.Mutex
 	rooms    map[string]*parked
 	failed   map[string]time.Time // when that was in rooms where no run can be parked
-	woken    map[string]time.Time // when the container of a room without a parked run was last made sure of
 	starting int                  // tasks whose agent has not shown a sign of life
 }
 
@@ -47,7 +46,6 @@ type parked struct {
 	like    string                      // what it was started for
 	session string                      // the session that it begins; "" if it resumes one
 	busy    bool                        // it is being started, or looked after
-	again   bool                        // there was a sign of life meanwhile
 	used    time.Time
 	checked time.Time // when it was there
 	until   time.Time
@@ -60,7 +58,7 @@ func (p *parked) there(now time.Time) bool { return p.discard != nil && now.Befo
 func NewWarm(max int, d time.Duration) *Warm {
 	return &Warm{
 		max: max, time: d, now: time.Now, turn: make(chan struct{}, 1),
-		rooms: map[string]*parked{}, failed: map[string]time.Time{}, woken: map[string]time.Time{},
+		rooms: map[string]*parked{}, failed: map[string]time.Time{},
 	}
 }
 
@@ -79,10 +77,7 @@ func (w *Warm) begin(room, like string) *parked {
 	_, failed := w.failed[room]
 	own := w.rooms[room]
 	switch {
-	case own != nil && own.busy:
-		own.again = true
-		return nil
-	case w.max <= 0, failed:
+	case own != nil && own.busy, w.max <= 0, failed:
 		return nil
 	case own != nil && own.like == like && now.Sub(own.checked) < rechecked:
 		own.used = now
@@ -97,20 +92,6 @@ func (w *Warm) begin(room, like string) *parked {
 	}
 	own.busy, own.used = true, now
 	return own
-}
-
-// wakes reports whether the container of a room should be started at a sign of life, because no run is parked or
-// about to be parked there, and that was not done a moment ago.
-func (w *Warm) wakes(room string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now := w.now()
-	maps.DeleteFunc(w.woken, func(_ string, at time.Time) bool { return now.Sub(at) >= rechecked })
-	if _, done := w.woken[room]; done || w.rooms[room] != nil {
-		return false
-	}
-	w.woken[room] = now
-	return true
 }
 
 // victims lists the rooms whose runs may give way to another one, the one that was used least recently first. The
@@ -128,35 +109,24 @@ func (w *Warm) victims(now time.Time) (rooms []string) {
 }
 
 // makeRoom reports whether a room's run may be parked. It may not if a task has forgotten it meanwhile: it would not
-// count. If that of another room has to give way, makeRoom returns that: the caller discards it, or calls restore,
-// and calls makeRoom again.
-func (w *Warm) makeRoom(room string, own *parked) (victim string, gives *parked, ok bool) {
+// count. If that of another room has to give way, makeRoom returns that: the caller discards it, and calls makeRoom
+// again.
+func (w *Warm) makeRoom(room string, own *parked) (gives *parked, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.rooms[room] != own {
-		return "", nil, false
+		return nil, false
 	}
 	if len(w.rooms) <= w.max {
-		return "", nil, true
+		return nil, true
 	}
 	rooms := w.victims(w.now())
 	if len(rooms) == 0 {
-		return "", nil, false
+		return nil, false
 	}
-	victim = rooms[0]
-	gives = w.rooms[victim]
-	delete(w.rooms, victim)
-	return victim, gives, true
-}
-
-// restore notes that a run which had to give way could not be discarded, so that it still counts.
-func (w *Warm) restore(room string, p *parked) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.rooms[room] == nil {
-		p.used = w.now() // another one is next
-		w.rooms[room] = p
-	}
+	gives = w.rooms[rooms[0]]
+	delete(w.rooms, rooms[0])
+	return gives, true
 }
 
 // adopt notes a run that an earlier process of the bot has parked in a room, until then at most. The first sign of life
@@ -191,18 +161,13 @@ func (w *Warm) end(room string, own *parked, is parked) {
 	*own = is
 }
 
-// leave ends a look after a run without a change: the host or the room has better things to do. If there was a sign of
-// life meanwhile, such as the end of the task that was in the way, it returns true, and the caller looks again.
-func (w *Warm) leave(room string, own *parked) (again bool) {
+// leave ends a look after a run without a change: the host or the room has better things to do.
+func (w *Warm) leave(room string, own *parked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if again, own.again = own.again && w.rooms[room] == own, false; again {
-		return true
-	}
 	if own.busy = false; w.rooms[room] == own && own.discard == nil {
 		delete(w.rooms, room)
 	}
-	return false
 }
 
 // take waits for its turn to start a run, and until no task is about to start its agent: that comes first. The caller
@@ -237,7 +202,6 @@ func (w *Warm) Forget(room string) {
 	defer w.mu.Unlock()
 	delete(w.rooms, room)
 	delete(w.failed, room)
-	delete(w.woken, room)
 }
 
 // Starts notes that a task is about to start its agent. The caller calls the result when the agent works, or later.

@@ -3,11 +3,28 @@ package container
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 )
 
 func unpark(context.Context) error { return nil }
+
+// givesWay returns the room whose run has to give way to that of another room.
+func givesWay(t *testing.T, w *Warm, room string, own *parked) string {
+	t.Helper()
+	before := maps.Clone(w.rooms)
+	gives, ok := w.makeRoom(room, own)
+	if !ok {
+		t.Errorf("nothing gives way to %s", room)
+	}
+	for victim, p := range before {
+		if p == gives {
+			return victim
+		}
+	}
+	return ""
+}
 
 func TestWarm(t *testing.T) {
 	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
@@ -19,11 +36,7 @@ func TestWarm(t *testing.T) {
 		got, name := w.begin(room, like), ""
 		if got != nil {
 			begun[room] = got
-			gives, _, ok := w.makeRoom(room, got)
-			name = gives
-			if !ok {
-				t.Errorf("%s: nothing gives way", what)
-			}
+			name = givesWay(t, w, room, got)
 		}
 		if (got != nil) != start || name != victim {
 			t.Errorf("%s: start %v, victim %q", what, got, name)
@@ -117,7 +130,7 @@ func TestWarmAtOnce(t *testing.T) {
 	w.begin("a", "another") // somebody shows up there, so that it does not give way
 	started := 0
 	for room, own := range begun {
-		if _, _, ok := w.makeRoom(room, own); ok {
+		if _, ok := w.makeRoom(room, own); ok {
 			started++
 			w.end(room, own, parked{discard: unpark})
 		} else {
@@ -137,7 +150,7 @@ func TestWarmForgotten(t *testing.T) {
 	if w.begin("b", "x") == nil {
 		t.Fatal("there is room")
 	}
-	if _, _, ok := w.makeRoom("a", own); ok {
+	if _, ok := w.makeRoom("a", own); ok {
 		t.Error("it may be parked although it does not count")
 	}
 	w.leave("a", own)
@@ -162,18 +175,11 @@ func TestWarmAdopt(t *testing.T) {
 	}
 	w.end("a", own, parked{discard: unpark, like: "x", until: now.Add(time.Hour)})
 	own = w.rooms["a"]
-	victim, gives, ok := w.makeRoom("a", own)
-	if victim != "b" || gives == nil || !ok {
-		t.Errorf("%q gives way, %v", victim, ok)
+	if victim := givesWay(t, w, "a", own); victim != "b" {
+		t.Errorf("%q gives way", victim)
 	}
-	w.restore("b", gives)
-	if victim, _, ok := w.makeRoom("a", own); victim != "c" || !ok {
-		t.Errorf("%q gives way instead of the one that could not be discarded, %v", victim, ok)
-	}
-	w.rooms["c"] = &parked{discard: unpark, until: now.Add(time.Hour)}
 	now = now.Add(settled)
-	delete(w.rooms, "b")
-	if _, gives, ok := w.makeRoom("a", own); gives != nil || !ok {
+	if gives, ok := w.makeRoom("a", own); gives != nil || !ok {
 		t.Errorf("there is room now, %v", ok)
 	}
 	if w.begin("c", "x") == nil {
@@ -205,46 +211,5 @@ func TestWarmQuiet(t *testing.T) {
 	done()
 	if _, err := w.take(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// Where no run is parked, a sign of life starts the container: once in a while, and again after it was stopped.
-func TestWakes(t *testing.T) {
-	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
-	w := NewWarm(1, 20*time.Minute)
-	w.now = func() time.Time { return now }
-	check := func(what, room string, want bool) {
-		t.Helper()
-		if got := w.wakes(room); got != want {
-			t.Errorf("%s: %v", what, got)
-		}
-	}
-	own := w.begin("a", "x")
-	check("a run is being parked", "a", false)
-	w.end("a", own, parked{discard: unpark, like: "x", until: now.Add(20 * time.Minute)})
-	check("a run is parked", "a", false)
-	check("there is no place for another run", "b", true)
-	check("a moment later", "b", false)
-	now = now.Add(rechecked)
-	check("later", "b", true)
-	w.Forget("b")
-	check("it was stopped", "b", true)
-}
-
-// A sign of life while something is in the way is not lost: the look after the run is repeated.
-func TestWarmAgain(t *testing.T) {
-	w := NewWarm(1, time.Minute)
-	own := w.begin("a", "x")      // the task is about to end
-	if w.begin("a", "x") != nil { // and it has ended
-		t.Error("two look after a run at once")
-	}
-	if !w.leave("a", own) {
-		t.Error("the sign of life is lost")
-	}
-	if _, _, ok := w.makeRoom("a", own); !ok {
-		t.Error("the repeated look has no place")
-	}
-	if w.leave("a", own) || w.begin("a", "x") == nil {
-		t.Error("the look never ends")
 	}
 }

@@ -58,8 +58,7 @@ type Item struct {
 	source found
 }
 
-// Refusal is something that is not sent, and the reason, to be shown after the name:
-// "is empty".
+// Refusal is something that is not sent, and the reason, to be shown after the name: "is empty".
 type Refusal struct{ Name, Why string }
 
 // Batch is the content of an outbox.

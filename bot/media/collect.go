@@ -11,12 +11,13 @@ import (
 	"matrix-tui/bot/text"
 )
 
-// Collect copies the contents of the container's outbox to this side: regular files
-// with a single link, and folders of such files as .tar.gz. It refuses everything else.
-// Whatever exceeds the count or the total stays for next time, as does a file that is
-// still being written. MarkSent moves away what was collected; until then it will be
-// collected again. If there is no error, the caller closes the batch. An error means
-// that the container could not be reached.
+// rest says that what was not collected stays.
+const rest = "The others stay in the outbox for next time"
+
+// Collect copies the contents of the container's outbox to this side: regular files with a single link, and folders of
+// such files as .tar.gz. It refuses everything else. Whatever exceeds the count or the total stays for next time, as
+// does a file that is still being written. MarkSent moves away what was collected; until then it will be collected
+// again. If there is no error, the caller closes the batch. An error means that the container could not be reached.
 func Collect(parent context.Context, container Container, limits Limits) (*Batch, error) {
 	limits = limits.orDefaults()
 	b := new(Batch)
@@ -39,16 +40,14 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 	defer cancel()
 	sortByPath(entries)
 	left := limits.Total
-	for i, e := range entries {
-		rest := more(len(entries)-i, cut)
+	for _, e := range entries {
 		if len(b.Items) == limits.Items || len(b.Refused) == limits.Items {
-			b.refuse("", fmt.Sprintf("%s in the outbox for next time: I send up to %d at once, and a folder counts as one", rest,
-				limits.Items))
+			b.refuse("", fmt.Sprintf("%s: I send up to %d at once, and a folder counts as one", rest, limits.Items))
 			return b, nil
 		}
 		err := b.take(ctx, container, e, limits, &left)
 		if err != nil && ctx.Err() != nil && parent.Err() == nil {
-			b.refuse("", rest+" in the outbox for next time: reading took too long")
+			b.refuse("", rest+": reading took too long")
 			return b, nil
 		}
 		if err != nil {
@@ -57,22 +56,9 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 		}
 	}
 	if cut {
-		b.refuse("", more(0, cut)+" in the outbox for next time")
+		b.refuse("", rest)
 	}
 	return b, nil
-}
-
-// more says that some files stay: n, or more than n if the list was cut.
-func more(n int, cut bool) string {
-	switch {
-	case cut && n == 0:
-		return "The others stay"
-	case cut:
-		return fmt.Sprintf("More than %d others stay", n)
-	case n == 1:
-		return "One more stays"
-	}
-	return fmt.Sprintf("%d others stay", n)
 }
 
 // look lists the contents of a folder, or returns a file.
@@ -97,9 +83,8 @@ func (b *Batch) refuse(name, why string) {
 	b.Refused = append(b.Refused, Refusal{name, why})
 }
 
-// Refuse removes an item from the batch and deletes its temporary file, because it was
-// not sent after all. MarkSent moves one that is refused for good out of the way; any
-// other stays in the outbox.
+// Refuse removes an item from the batch and deletes its temporary file, because it was not sent after all. MarkSent
+// moves one that is refused for good out of the way; any other stays in the outbox.
 func (b *Batch) Refuse(item *Item, why string, final bool) {
 	b.Items = slices.DeleteFunc(b.Items, func(i *Item) bool { return i == item })
 	b.refuse(item.Name, why)
@@ -158,13 +143,13 @@ func collect(ctx context.Context, container Container, f found, limits Limits, l
 		return nil, fmt.Errorf("create temporary file: %w", err)
 	}
 	defer tmp.Close()
-	item := &Item{Path: tmp.Name(), source: f}
+	e, item := f.entry, &Item{Name: CleanName(f.entry.path), Path: tmp.Name(), source: f}
 	if f.entry.isDir() {
-		item.Name = shorten(CleanName(f.entry.path), maxName-len(archiveExt)) + archiveExt
-		err = pack(ctx, container, f, tmp)
-	} else {
-		item.Name = CleanName(f.entry.path)
-		err = fetchFile(ctx, container, f.entry, tmp)
+		item.Name = shorten(item.Name, maxName-len(archiveExt)) + archiveExt
+		e, err = pack(ctx, container, f, limits)
+	}
+	if err == nil {
+		err = fetchFile(ctx, container, e, tmp)
 	}
 	if err == nil {
 		err = item.examine(ctx, tmp, limits.Attempt)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +12,6 @@ import (
 
 	"matrix-tui/sandbox"
 )
-
-// cutList is said when the list of files was cut.
-var cutList = regexp.MustCompile(`^More than \d+ others stay in the outbox`)
 
 // TestOutbox uses one container for all steps.
 func TestOutbox(t *testing.T) {
@@ -105,7 +101,7 @@ ln -s /etc/passwd a/passwd; mkfifo a/pipe; echo x > $'a/\u202etxt.exe'; head -c 
 		}
 		delete(got, "my_site/zeros")
 		want := map[string]string{"my_site/a/": "", "my_site/a/b/": "", "my_site/hollow/": "", "my_site/a/run.sh": "run\n",
-			"my_site/a/b/.hidden": "deep\n", "my_site/a/b/empty": "", "my_site/a/_txt.exe": "x\n", "my_site/a/.._.._x": "y\n"}
+			"my_site/a/b/.hidden": "deep\n", "my_site/a/b/empty": "", "my_site/a/\u202etxt.exe": "x\n", `my_site/a/..\..\x`: "y\n"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("the archive holds (-want +got):\n%s", diff)
 		}
@@ -141,7 +137,7 @@ d=deep; for i in $(seq 20); do d=$d/x; done; mkdir -p $d; echo x > $d/file`)
 		sh(t, container, `for i in $(seq 1200); do printf -v name %0200d $i; echo x > $name; done`)
 		for range 2 {
 			b := gather(t, container, Limits{Items: 3})
-			if len(b.Items) != 3 || len(b.Refused) != 1 || !cutList.MatchString(b.Refused[0].Why) {
+			if len(b.Items) != 3 || len(b.Refused) != 1 || !strings.HasPrefix(b.Refused[0].Why, rest) {
 				t.Errorf("collected %d, refused %v", len(b.Items), b.Refused)
 			}
 			if err := MarkSent(t.Context(), container, b); err != nil {

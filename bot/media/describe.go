@@ -5,7 +5,6 @@ import (
 	"mime"
 	"strings"
 
-	"matrix-tui/bot/text"
 	"matrix-tui/state/event"
 )
 
@@ -45,8 +44,7 @@ type File struct {
 	Caption string
 }
 
-// Describe gives what a message says about its file; ok is false for a message
-// without one.
+// Describe gives what a message says about its file; ok is false for a message without one.
 func Describe(m event.Message) (f File, ok bool) {
 	if m.File == nil {
 		return File{}, false
@@ -104,11 +102,6 @@ func (f File) FileName() string {
 	return shorten(name, maxName/3) + extensions[f.Type]
 }
 
-// Line describes the file at path in a prompt, such as "[Image] /workspace/inbox/e-cat.png (image/png, 12 kB)".
-func (f File) Line(path, contentType string, size int64) string {
-	return f.Placeholder() + " " + path + " (" + contentType + ", " + text.Size(size) + ")"
-}
-
 // contentURI returns a valid mxc URI unchanged, or "".
 func contentURI(uri string) string {
 	rest, ok := strings.CutPrefix(uri, "mxc://")
@@ -119,8 +112,7 @@ func contentURI(uri string) string {
 	return uri
 }
 
-// only reports whether s is not empty and consists of ASCII letters, digits and the
-// given other characters.
+// only reports whether s is not empty and consists of ASCII letters, digits and the given other characters.
 func only(s, others string) bool {
 	for _, r := range s {
 		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(others, r)) {

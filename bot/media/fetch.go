@@ -13,10 +13,10 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
+	"matrix-tui/state/sentence"
 )
 
-// fetchTimeout bounds fetching one file from the homeserver, or copying it into a
-// container.
+// fetchTimeout bounds fetching one file from the homeserver, or copying it into a container.
 const fetchTimeout = 5 * time.Minute
 
 // Getter opens the content of an mxc URI.
@@ -36,17 +36,15 @@ type Fetched struct {
 // Close removes the file.
 func (f *Fetched) Close() error { return os.Remove(f.Path) }
 
-// Fetch downloads a file of at most max bytes to a temporary file in dir ("" = the
-// system's) and decrypts it if necessary. Errors wrap ErrTooLarge, ErrGone or
-// ErrBroken; others mean that the homeserver could not be reached, and may be
-// temporary.
+// Fetch downloads a file of at most max bytes to a temporary file in dir ("" = the system's) and decrypts it if
+// necessary. An error without a sentence means that the homeserver could not be reached, and may be temporary.
 func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fetched, error) {
 	name := CleanName(f.Name)
 	if f.URL == "" {
 		return nil, broken(name, errors.New("the message has no content URI"))
 	}
 	if f.Size > max {
-		return nil, tooLarge(name, max, nil)
+		return nil, tooLarge(name, max)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -66,8 +64,8 @@ func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fet
 		switch {
 		case errors.Is(err, matrix.ErrDamagedFile):
 			return nil, broken(name, err)
-		case errors.Is(err, ErrTooLarge):
-			return nil, tooLarge(name, max, nil)
+		case errors.Is(err, errTooLarge):
+			return nil, tooLarge(name, max)
 		}
 		return nil, fmt.Errorf("fetch a file: %w", err)
 	}
@@ -86,7 +84,7 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 		size, err = io.Copy(to, source)
 	}
 	if size > max { // so its hash may be another one
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	}
 	if err != nil {
 		return nil, err
@@ -104,9 +102,9 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 func failed(name string, max int64, err error) error {
 	switch {
 	case matrix.IsFileTooLarge(err):
-		return tooLarge(name, max, err)
+		return tooLarge(name, max)
 	case matrix.IsGone(err):
-		return gone(name, err)
+		return sentence.Newf(err, "The homeserver no longer has the file %s. Please send it again.", name)
 	}
 	return fmt.Errorf("fetch a file: %w", err)
 }
@@ -122,10 +120,9 @@ type Inbox interface {
 	WriteFrom(ctx context.Context, path string, data io.ReaderAt, size int64) error
 }
 
-// Deliver copies a fetched file into the container's inbox under name, which comes from
-// FileName, and returns its path. If another file has that name, the event becomes a
-// part of it. It may be repeated. It removes the oldest files in the inbox above the
-// limits, except those in keep: files of unfinished tasks.
+// Deliver copies a fetched file into the container's inbox under name, which comes from FileName, and returns its path.
+// If another file has that name, the event becomes a part of it. It may be repeated. It removes the oldest files in the
+// inbox above the limits, except those in keep: files of unfinished tasks.
 func Deliver(ctx context.Context, container Inbox, name, event string, f *Fetched, keep []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()

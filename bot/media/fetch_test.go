@@ -41,16 +41,15 @@ func TestFetch(t *testing.T) {
 		name string
 		data []byte
 		set  func(*File, *[]byte)
-		want error
 		said string
 	}{
-		{"plain", some, nil, nil, ""},
-		{"just not too large", exact, nil, nil, ""},
-		{"empty", []byte{}, nil, nil, ""},
-		{"too large", over, nil, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
-		{"claims to be too large", some, func(f *File, _ *[]byte) { f.Size = max + 1 }, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
-		{"lies about its size", over, func(f *File, _ *[]byte) { f.Size = 1 }, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
-		{"no place", some, func(f *File, _ *[]byte) { f.URL = "" }, ErrBroken, "The file a.bin arrived damaged. Please send it again."},
+		{"plain", some, nil, ""},
+		{"just not too large", exact, nil, ""},
+		{"empty", []byte{}, nil, ""},
+		{"too large", over, nil, "The file a.bin is too large: I accept up to 100 B."},
+		{"claims to be too large", some, func(f *File, _ *[]byte) { f.Size = max + 1 }, "The file a.bin is too large: I accept up to 100 B."},
+		{"lies about its size", over, func(f *File, _ *[]byte) { f.Size = 1 }, "The file a.bin is too large: I accept up to 100 B."},
+		{"no place", some, func(f *File, _ *[]byte) { f.URL = "" }, "The file a.bin arrived damaged. Please send it again."},
 	} {
 		for _, encrypted := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, encrypted %v", c.name, encrypted), func(t *testing.T) {
@@ -63,21 +62,21 @@ func TestFetch(t *testing.T) {
 					c.set(&f, &data)
 				}
 				_, get := stored(data)
-				checkFetch(t, get, f, max, c.data, c.want, c.said)
+				checkFetch(t, get, f, max, c.data, c.said)
 			})
 		}
 	}
 }
 
 // checkFetch fetches, and compares the bytes or the error, and the files left behind.
-func checkFetch(t *testing.T, get Getter, f File, max int64, data []byte, want error, said string) {
+func checkFetch(t *testing.T, get Getter, f File, max int64, data []byte, said string) {
 	t.Helper()
 	dir := t.TempDir()
 	got, err := Fetch(t.Context(), get, f, dir, max)
-	if !errors.Is(err, want) {
-		t.Fatalf("error %v, want %v", err, want)
+	if said == "" && err != nil {
+		t.Fatal(err)
 	}
-	if want != nil {
+	if said != "" {
 		var s interface{ Sentence() string }
 		if !errors.As(err, &s) || s.Sentence() != said {
 			t.Errorf("error %v says nothing like %q", err, said)
@@ -113,12 +112,12 @@ func TestFetchForged(t *testing.T) {
 			f, data := locked([]byte("secret words"))
 			forge(&f, data)
 			_, get := stored(data)
-			checkFetch(t, get, f, 100, nil, ErrBroken, said)
+			checkFetch(t, get, f, 100, nil, said)
 		})
 	}
 	f, data := locked([]byte("secret words"))
 	_, get := stored(data[:5])
-	checkFetch(t, get, f, 100, nil, ErrBroken, said)
+	checkFetch(t, get, f, 100, nil, said)
 }
 
 // TestInboxOfAContainer: a fetched file arrives in the container unchanged.

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"matrix-tui/bot/matrix"
 )
@@ -31,10 +33,11 @@ const (
 	maxSide = 65535
 	// maxThumb bounds a thumbnail, in bytes.
 	maxThumb = 1 << 20
+	// thumbTime bounds how long an image is decoded.
+	thumbTime = 10 * time.Second
 )
 
-// dimensions reads an image's size from its header; 0, 0 if it is not an image or the
-// size is absurd.
+// dimensions reads an image's size from its header; 0, 0 if it is not an image or the size is absurd.
 func dimensions(data io.ReaderAt, kind string) (width, height int) {
 	if !slices.Contains(matrix.Shown, kind) {
 		return 0, 0
@@ -104,17 +107,29 @@ func thumbnail(ctx context.Context, data io.ReaderAt, kind string, width, height
 	if !scalable(kind, width, height) {
 		return nil
 	}
-	whole := cancelable{io.NewSectionReader(data, 0, 1<<62), ctx}
-	if kind == "image/jpeg" && jpegScans(whole, maxScans) > maxScans {
-		return nil
-	}
 	decoding.Lock()
 	defer decoding.Unlock()
-	full, _, err := image.Decode(cancelable{io.NewSectionReader(data, 0, 1<<62), ctx})
+	ctx, cancel := context.WithTimeout(ctx, thumbTime)
+	defer cancel()
+	full, _, err := image.Decode(cancelable{bufio.NewReader(io.NewSectionReader(data, 0, 1<<62)), ctx})
 	if err != nil || full.Bounds().Dx() != width || full.Bounds().Dy() != height {
 		return nil
 	}
 	return encode(shrink(full, thumbWidth, thumbHeight))
+}
+
+// cancelable is a reader that fails when ctx ends. It reads little at once: a progressive JPEG can hold thousands of
+// scans of a few bytes, and each takes as long as a whole image.
+type cancelable struct {
+	*bufio.Reader
+	ctx context.Context
+}
+
+func (c cancelable) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.Reader.Read(p[:min(len(p), 64)])
 }
 
 // encode writes a thumbnail.
@@ -146,8 +161,7 @@ func fit(width, height, maxWidth, maxHeight int) (int, int) {
 	return width, height
 }
 
-// shrink averages the pixels that each new pixel covers. It converts a few rows at a
-// time.
+// shrink averages the pixels that each new pixel covers. It converts a few rows at a time.
 func shrink(full image.Image, maxWidth, maxHeight int) *image.RGBA {
 	from := full.Bounds()
 	width, height := fit(from.Dx(), from.Dy(), maxWidth, maxHeight)

@@ -1,10 +1,8 @@
 package media
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // entry is one line of a listing: what the container says about a file in its outbox.
@@ -14,7 +12,6 @@ type entry struct {
 	mode uint64 // type and permissions, in the kernel's encoding
 	size int64
 	link uint64 // number of hard links
-	time time.Time
 }
 
 // Types in entry.mode.
@@ -76,41 +73,12 @@ func parseMeta(meta string) (e entry, ok bool) {
 	if len(fields) < 5 || len(meta) > 300 {
 		return e, false
 	}
-	var errs [4]error
+	var errs [3]error
 	e.meta = meta
 	e.mode, errs[0] = strconv.ParseUint(fields[0], 16, 32)
 	e.link, errs[1] = strconv.ParseUint(fields[1], 10, 63)
 	e.size, errs[2] = strconv.ParseInt(fields[2], 10, 64)
-	seconds, err := strconv.ParseInt(fields[4], 10, 64)
-	if errs[3] = err; seconds < 0 || seconds >= 1<<33 {
-		seconds = 0
-	}
-	e.time = time.Unix(seconds, 0)
-	return e, errs == [4]error{} && e.size >= 0
-}
-
-// piece is a part of a file: the bytes from offset on, which is a multiple of
-// block.
-type piece struct {
-	entry  entry
-	offset int64
-	length int64
-}
-
-// parsePieces parses the response to a request for pieces: for each, stat's answer, the bytes, and stat's answer again.
-// It returns the bytes of all pieces up to the first one that has changed.
-func parsePieces(out []byte, want []piece) (data [][]byte) {
-	for _, p := range want {
-		head := []byte(p.entry.meta + "\n")
-		foot := append([]byte("\n"), head...)
-		rest, ok := bytes.CutPrefix(out, head)
-		if !ok || int64(len(rest)) < p.length || !bytes.HasPrefix(rest[p.length:], foot) {
-			return data
-		}
-		data = append(data, rest[:p.length:p.length])
-		out = rest[p.length:][len(foot):]
-	}
-	return data
+	return e, errs == [3]error{} && e.size >= 0
 }
 
 // escape encodes any bytes for printf's %b.

@@ -3,7 +3,6 @@ package media
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -11,7 +10,7 @@ import (
 func TestParseListing(t *testing.T) {
 	const meta = "81a4 1 12 65024:99 1700000000 2023-11-14 22:13:20.5 +0000|2023-11-14 22:13:20.5 +0000"
 	file := func(path string) entry {
-		return entry{path: path, meta: meta, mode: 0x81a4, size: 12, link: 1, time: time.Unix(1700000000, 0)}
+		return entry{path: path, meta: meta, mode: 0x81a4, size: 12, link: 1}
 	}
 	for _, c := range []struct {
 		out  string
@@ -42,48 +41,24 @@ func FuzzParse(f *testing.F) {
 			if e.size < 0 || strings.HasPrefix(e.path, "/") || strings.Contains("/"+e.path+"/", "/../") || len(e.path) > maxPath {
 				t.Errorf("an entry %+v", e)
 			}
-			want := []piece{{e, 0, min(e.size, 3)}, {e, 0, min(e.size, 3)}}
-			for i, data := range parsePieces(answer, want) {
-				if int64(len(data)) != want[i].length {
-					t.Errorf("piece %d has %d bytes, want %d", i, len(data), want[i].length)
-				}
+			want := min(e.size, 3)
+			if data, err := parsePiece(answer, e, want); err == nil && int64(len(data)) != want {
+				t.Errorf("a piece has %d bytes, want %d", len(data), want)
 			}
 		}
 	})
 }
 
-// TestPiecesThatShrank: after a file became shorter, the next one's bytes must not count as its own.
-func TestPiecesThatShrank(t *testing.T) {
+// TestPieceThatShrank: what stands after the end of a file that became shorter is not its content.
+func TestPieceThatShrank(t *testing.T) {
 	e := entry{meta: "m", size: 8}
-	pieces := []piece{{e, 0, 8}, {e, 0, 8}}
-	whole := "m\n12345678\nm\nm\nabcdefgh\nm\n"
-	if got := parsePieces([]byte(whole), pieces); len(got) != 2 || string(got[1]) != "abcdefgh" {
-		t.Errorf("whole: %q", got)
+	whole := "m\n12345678\nm\n"
+	if got, err := parsePiece([]byte(whole), e, 8); err != nil || string(got) != "12345678" {
+		t.Errorf("whole: %q, %v", got, err)
 	}
-	if got := parsePieces([]byte(strings.Replace(whole, "345678", "3", 1)), pieces); len(got) != 0 {
-		t.Errorf("shrunk: %q", got)
-	}
-}
-
-func TestRequests(t *testing.T) {
-	var many []entry
-	for range 250 {
-		many = append(many, entry{size: 0})
-	}
-	sizes := func(files ...entry) (all [][]int64) {
-		for _, request := range requests(files) {
-			var one []int64
-			for _, p := range request {
-				one = append(one, p.length)
-			}
-			all = append(all, one)
+	for _, out := range []string{strings.Replace(whole, "345678", "3", 1), whole + "n\n", "n" + whole, "m\n", ""} {
+		if got, err := parsePiece([]byte(out), e, 8); err == nil {
+			t.Errorf("%q: %q", out, got)
 		}
-		return all
-	}
-	if diff := cmp.Diff([][]int64{{0, 5}, {chunk}, {chunk}, {1, 7}}, sizes(entry{}, entry{size: 5}, entry{size: 2*chunk + 1}, entry{size: 7})); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
-	if got := requests(many); len(got) != 3 || len(got[0]) != chunkFiles {
-		t.Errorf("250 empty files are %d requests", len(got))
 	}
 }

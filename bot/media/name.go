@@ -19,13 +19,11 @@ const (
 	maxRaw = 4096
 )
 
-// CleanName cleans a name given by somebody else: at most 120 bytes of the last part of
-// a path, in letters and digits of any script, dots, dashes and underscores. It never
-// begins with a dot or a dash, and is never empty.
+// CleanName cleans a name given by somebody else: at most 120 bytes of the last part of a path, in letters and digits
+// of any script, dots, dashes and underscores. It never begins with a dot or a dash, and is never empty.
 func CleanName(name string) string { return clean(name, maxName) }
 
-// distinct returns a clean name that no file of another event has, such as
-// "photo-3fa9c1d2.png".
+// distinct returns a clean name that no file of another event has, such as "photo-3fa9c1d2.png".
 func distinct(name, event string) string {
 	sum := sha256.Sum256([]byte(event))
 	const hashed = 4

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +18,10 @@ const (
 	maxListing = 256 << 10
 	// block is the alignment of pieces, in bytes.
 	block = 64 << 10
-	// chunk is how many bytes of files one command returns.
+	// chunk is how many bytes of a file one command returns.
 	chunk = 4 << 20
-	// chunkFiles is how many files one command reads.
-	chunkFiles = 100
 	// readTimeout bounds one command in the container: a file that was just replaced by a pipe blocks its reader.
-	readTimeout = 30 * time.Second
+	readTimeout = time.Minute
 )
 
 // enter changes to the outbox, if it is a folder and not a link. Exit code 3: it does not exist; 4: it is something
@@ -40,20 +39,16 @@ const listScript = enter + `path "$1"
 find ".${f:+/$f}" -mindepth 1 -maxdepth "$2" ! -path ./sent ! -path ./refused \
 	-exec stat -c "$4" -- {} + 2>/dev/null | head -c "$3"`
 
-// readScript writes pieces of files: path, first block and length, repeated. stat describes the file that is open.
-const readScript = enter + `stat=$1; shift
-while [ $# -ge 3 ]; do
-	path "$1"; skip=$2 n=$3; shift 3
-	[ ! -L "./$f" ] && [ -f "./$f" ] && {
-		stat -L -c "$stat" /proc/self/fd/3
-		dd bs=65536 skip="$skip" <&3 | head -c "$n"
-		echo
-		stat -L -c "$stat" /proc/self/fd/3
-	} 2>/dev/null 3<"./$f" || echo -
-done`
+// readScript writes a piece of the file $1: $3 bytes from block $2 on, with what stat says about the open file before
+// and after it.
+const readScript = enter + `path "$1"
+[ ! -L "./$f" ] && [ -f "./$f" ] && {
+	stat -L -c "$4" /proc/self/fd/3
+	dd bs=65536 skip="$2" <&3 | head -c "$3"
+	echo
+	stat -L -c "$4" /proc/self/fd/3
+} 2>/dev/null 3<"./$f"`
 
-// errNoOutbox says that the container has no outbox; errOddOutbox, that something else
-// is in its place.
 var (
 	// errNoOutbox: the container has no outbox; errOddOutbox: it is not a folder.
 	errNoOutbox  = errors.New("no outbox")
@@ -79,8 +74,7 @@ func script(ctx context.Context, container Container, max int64, text string, ar
 	return result, nil
 }
 
-// list lists a folder of the outbox, "" = the outbox itself. cut reports that there is
-// more than was listed.
+// list lists a folder of the outbox, "" = the outbox itself. cut reports that there is more than was listed.
 func list(ctx context.Context, container Container, below string, levels int) (entries []entry, cut bool, err error) {
 	result, err := script(ctx, container, maxListing, listScript,
 		escape(below), strconv.Itoa(levels), strconv.Itoa(maxListing), lineFormat)
@@ -91,18 +85,23 @@ func list(ctx context.Context, container Container, below string, levels int) (e
 	return parseListing(result.Stdout, cut), cut, nil
 }
 
-// read returns the pieces, as many as fit into one response. Pieces missing at the end, beginning with the first
-// missing one, have changed.
-func read(ctx context.Context, container Container, pieces []piece) ([][]byte, error) {
-	args := []string{metaFormat}
-	room := int64(1 << 10)
-	for _, p := range pieces {
-		args = append(args, escape(p.entry.path), strconv.FormatInt(p.offset/block, 10), strconv.FormatInt(p.length, 10))
-		room += p.length + 2*int64(len(p.entry.meta)) + 8
-	}
-	result, err := script(ctx, container, room, readScript, args...)
+// read returns length bytes of a file from offset on, which is a multiple of block.
+func read(ctx context.Context, container Container, e entry, offset, length int64) ([]byte, error) {
+	room := 1<<10 + length + 2*int64(len(e.meta))
+	result, err := script(ctx, container, room, readScript,
+		escape(e.path), strconv.FormatInt(offset/block, 10), strconv.FormatInt(length, 10), metaFormat)
 	if err != nil {
 		return nil, fmt.Errorf("read the outbox: %w", err)
 	}
-	return parsePieces(result.Stdout, pieces), nil
+	return parsePiece(result.Stdout, e, length)
+}
+
+// parsePiece returns the bytes between stat's two answers, unless the file has changed.
+func parsePiece(out []byte, e entry, length int64) ([]byte, error) {
+	data, before := bytes.CutPrefix(out, []byte(e.meta+"\n"))
+	data, after := bytes.CutSuffix(data, []byte("\n"+e.meta+"\n"))
+	if !before || !after || int64(len(data)) != length {
+		return nil, errChanged
+	}
+	return data, nil
 }

@@ -1,8 +1,6 @@
 package media
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,35 +9,49 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"matrix-tui/bot/text"
 )
 
 const archiveExt = ".tar.gz"
 
-// fetchFile copies one file from the outbox.
-func fetchFile(ctx context.Context, container Container, e entry, w io.Writer) error {
-	return fetchAll(ctx, container, []entry{e}, func(_ entry, data []byte) error {
-		_, err := w.Write(data)
-		return err
-	})
+// packed is where an archive is written, below the outbox: where no listing finds it. moveScript removes it.
+const packed = "sent/.packed" + archiveExt
+
+// packScript writes the folder $1 as .tar.gz, reproducibly, and prints stat's answer about that. In the archive, the
+// folder is called $2. Anything but folders and regular files with a single link is left out.
+const packScript = enter + `path "$1"; as=$2 stat=$3
+mkdir -p sent && rm -f ` + packed + ` && [ ! -L "./$f" ] && cd -P -- "./$f" || exit 5
+find . -mindepth 1 -xdev \( -type d -o -type f -links 1 \) -print0 | sort -z |
+	tar -c --null --no-recursion --numeric-owner --owner=0 --group=0 --mode=u+rwX,go+rX,go-w,a-st \
+		--transform "s,^\.,$as," -I 'gzip -n' -f /workspace/outbox/` + packed + ` -T - 2>/dev/null || exit 5
+stat -c "$stat" /workspace/outbox/` + packed
+
+// pack archives a folder in the container and returns the archive.
+func pack(ctx context.Context, container Container, f found, limits Limits) (e entry, err error) {
+	result, err := script(ctx, container, 1<<10, packScript, escape(f.entry.path), CleanName(f.entry.path), metaFormat)
+	if err != nil {
+		return e, fmt.Errorf("pack a folder: %w", err)
+	}
+	e, ok := parseMeta(strings.TrimSuffix(string(result.Stdout), "\n"))
+	if e.path = packed; result.Code != 0 || !ok || odd(e) != "" {
+		return e, &refusal{why: "could not be packed; it stays in the outbox for next time"}
+	}
+	if e.size > limits.Item {
+		return e, &refusal{why: "is larger than the " + text.Size(limits.Item) + " that I send", final: true}
+	}
+	return e, nil
 }
 
-// fetchAll reads files one after the other and passes their bytes to use, part by part. An empty file has one part of
-// no bytes.
-func fetchAll(ctx context.Context, container Container, files []entry, use func(entry, []byte) error) error {
-	for _, request := range requests(files) {
-		data, err := read(ctx, container, request)
+// fetchFile copies one file from the outbox, piece by piece.
+func fetchFile(ctx context.Context, container Container, e entry, w io.Writer) error {
+	for offset := int64(0); offset < e.size; offset += chunk {
+		data, err := read(ctx, container, e, offset, min(chunk, e.size-offset))
 		if err != nil {
 			return err
 		}
-		if len(data) < len(request) {
-			return errChanged
-		}
-		for i, p := range request {
-			if err := use(p.entry, data[i]); err != nil {
-				return err
-			}
+		if _, err := w.Write(data); err != nil {
+			return fmt.Errorf("store a file: %w", err)
 		}
 	}
 	return nil
@@ -55,95 +67,6 @@ func late(ctx context.Context, err error) error {
 		return errChanged
 	}
 	return err
-}
-
-// requests splits files into commands: none returns more than chunk bytes or more than
-// chunkFiles pieces.
-func requests(files []entry) (all [][]piece) {
-	var request []piece
-	room := int64(chunk)
-	flush := func() {
-		if len(request) > 0 {
-			all = append(all, request)
-		}
-		request, room = nil, chunk
-	}
-	for _, e := range files {
-		for offset := int64(0); offset == 0 || offset < e.size; offset += chunk {
-			p := piece{e, offset, min(chunk, e.size-offset)}
-			if p.length > room || len(request) == chunkFiles {
-				flush()
-			}
-			request, room = append(request, p), room-p.length
-		}
-	}
-	flush()
-	return all
-}
-
-// pack writes a folder of the outbox as .tar.gz, reproducibly. Anything but regular
-// files is left out.
-func pack(ctx context.Context, container Container, f found, w io.Writer) error {
-	zip := gzip.NewWriter(w)
-	archive := tar.NewWriter(zip)
-	names := map[string]bool{}
-	root := CleanName(f.entry.path)
-	name := func(e entry) (string, bool) {
-		name, ok := root+archived(strings.TrimPrefix(e.path, f.entry.path)), true
-		if names[name] {
-			ok = false // two names that look the same
-		}
-		names[name] = true
-		return name, ok
-	}
-	var files []entry
-	named := map[string]string{}
-	for _, e := range f.within {
-		if !strings.HasPrefix(e.path, f.entry.path+"/") {
-			return errChanged
-		}
-		if !e.isDir() && odd(e) != "" {
-			continue
-		}
-		name, ok := name(e)
-		if !ok {
-			continue
-		}
-		if !e.isDir() {
-			files, named[e.path] = append(files, e), name
-		} else if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755,
-			ModTime: e.time}); err != nil {
-			return fmt.Errorf("pack a folder: %w", err)
-		}
-	}
-	begun := ""
-	err := fetchAll(ctx, container, files, func(e entry, data []byte) error {
-		if begun != e.path {
-			begun = e.path
-			mode := int64(0o644) | int64(e.mode&0o100)/0o100*0o111
-			if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: named[e.path], Size: e.size, Mode: mode,
-				ModTime: e.time}); err != nil {
-				return fmt.Errorf("pack a file: %w", err)
-			}
-		}
-		_, err := archive.Write(data)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(archive.Close(), zip.Close())
-}
-
-// archived returns a path for an archive: unchanged, because programs find their files by name, except for invisible
-// characters and anything that another system would read as a path upwards.
-func archived(path string) string {
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || r == '\\' || !unicode.IsPrint(r) {
-			return '_'
-		}
-		return r
-	}, strings.ToValidUTF8(path, "_"))
 }
 
 // examine finds out what a collected file is. attempt is Limits.Attempt.

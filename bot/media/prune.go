@@ -13,10 +13,9 @@ const (
 	keptBytes = 500 << 20 // bytes, including everything in folders
 )
 
-// pruneScript declares prune: it keeps the newest $1 entries of the current folder, of
-// at most $2 bytes together, and those with the inodes in $3. Age is the time since an
-// entry was moved there or last changed, which cannot be forged; names are never looked
-// at. It counts at most 100,000 entries and removes at most 2,000 at once.
+// pruneScript declares prune: it keeps the newest $1 entries of the current folder, of at most $2 bytes together, and
+// those with the inodes in $3. Age is the time since an entry was moved there or last changed, which cannot be forged;
+// names are never looked at. It counts at most 100,000 entries and removes at most 2,000 at once.
 const pruneScript = `prune() {
 	find . -xdev -mindepth 1 -printf '%d %i %C@ %s\n' | head -n 100000 |
 	awk -v keep=" $3 " 'function one() { if (inode) print index(keep, " " inode " ") ? 1 : 0, time, inode, size }

@@ -7,12 +7,11 @@ import (
 	"os"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/text"
 	"matrix-tui/state/event"
 )
 
 // Upload uploads an item and its thumbnail and returns what a message says about them. For an encrypted room it
-// encrypts both. An error that wraps ErrTooLarge means that the homeserver accepts no file of that size.
+// encrypts both.
 func Upload(ctx context.Context, account *matrix.Account, item *Item, encrypt bool) (event.FileInfo, error) {
 	data, err := os.Open(item.Path)
 	if err != nil {
@@ -26,9 +25,6 @@ func Upload(ctx context.Context, account *matrix.Account, item *Item, encrypt bo
 		small := event.FileInfo{MimeType: thumb.Type, Size: int64(len(thumb.Data)), Width: thumb.Width, Height: thumb.Height}
 		small, err = account.Messages.Upload(ctx, bytes.NewReader(thumb.Data), small, "", encrypt)
 		up.Thumb = &small
-	}
-	if matrix.IsFileTooLarge(err) {
-		err = problem(ErrTooLarge, err, "The homeserver rejects %s: %s is too large.", item.Name, text.Size(item.Size))
 	}
 	return up, err
 }

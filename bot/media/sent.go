@@ -13,6 +13,7 @@ import (
 // moveScript moves entries out of the outbox: folder, name, new name, repeated. Existing files in the target stay
 // within prune's limits: $2 and $3 are those, $4 the inodes of what is moved. Exit code 5: something is still there.
 const moveScript = enter + pruneScript + `now=$1 files=$2 bytes=$3 moved=$4 failed=0; shift 4
+rm -f ` + packed + `
 while [ $# -ge 3 ]; do
 	to=$1; path "$3"; name=$f; path "$2"; shift 3
 	[ -e "./$f" ] || [ -L "./$f" ] || continue

@@ -184,9 +184,7 @@ func (m *Models) find(ctx context.Context, setting, gone string) (c Choice, err 
 	if err != nil {
 		return c, err
 	}
-	next := m.known()
-	next.Choices[setting] = c
-	m.keep(next)
+	m.keep(setting, c)
 	if c.Name != last.Name {
 		m.log.Info().Str("setting", setting).Str("model", c.Name).Str("why", c.Why).Msg("chose a model")
 	}
@@ -200,25 +198,15 @@ func (m *Models) find(ctx context.Context, setting, gone string) (c Choice, err 
 	return c, nil
 }
 
-// known returns a copy of what is kept, to be changed.
-func (m *Models) known() kept {
+// keep stores a choice, in memory even if the disk is full. If there are too many, the others are chosen again.
+func (m *Models) keep(setting string, c Choice) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next := kept{Choices: map[string]Choice{}}
-	for setting, c := range m.kept.Choices {
-		if len(next.Choices) < maxKept {
-			next.Choices[setting] = c
-		}
+	if len(m.kept.Choices) >= maxKept {
+		clear(m.kept.Choices)
 	}
-	return next
-}
-
-// keep stores the choices, in memory even if the disk is full.
-func (m *Models) keep(next kept) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.kept = next
-	data, err := json.Marshal(next) // cannot fail: it is made of strings
+	m.kept.Choices[setting] = c
+	data, err := json.Marshal(m.kept) // cannot fail: it is made of strings
 	crash.Count("write models")
 	if err == nil {
 		err = renameio.WriteFile(m.file, append(data, '\n'), 0o600)

@@ -11,7 +11,6 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/budget"
-	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/container"
 	"matrix-tui/bot/pending"
 	"matrix-tui/bot/policy"
@@ -66,7 +65,7 @@ type Deps struct {
 	Recall      *recall.Memory // what rooms have learned; nil = nothing
 	Waits       *pending.Schedule
 	Count       Counter
-	Slots       *capacity.Slots     // one for each running task
+	Slots       *semaphore.Weighted // one for each running task
 	Transfers   *semaphore.Weighted // one for each task that transfers files
 	Clock       Clock
 }

@@ -93,9 +93,9 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	case hasSlot:
 	case env.Keeper.Low(ctx):
 		lacks = progress.DiskNote
-	case env.Slots.TryAcquire():
+	case env.Slots.TryAcquire(1):
 		hasSlot = true
-		defer env.Slots.Release()
+		defer env.Slots.Release(1)
 	default:
 		lacks = progress.TurnNote
 	}
@@ -110,7 +110,7 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	if !hasSlot {
 		switch err := turn(stoppable, env, shown); {
 		case err == nil:
-			defer env.Slots.Release()
+			defer env.Slots.Release(1)
 			if err := shown.Resume(ctx); err != nil {
 				return agent.Outcome{}, err
 			}
@@ -165,16 +165,16 @@ func turn(ctx context.Context, env *Env, shown *progress.Notice) error {
 		if err != nil {
 			return err
 		}
-		if !env.Slots.TryAcquire() {
+		if !env.Slots.TryAcquire(1) {
 			shown.Wait(progress.TurnNote)
-			if err := env.Slots.Acquire(ctx, env.Warm.Has(env.ID)); err != nil {
+			if err := env.Slots.Acquire(ctx, 1); err != nil {
 				return err
 			}
 		}
 		if !env.Keeper.Low(ctx) {
 			return nil
 		}
-		env.Slots.Release()
+		env.Slots.Release(1)
 	}
 }
 
