@@ -17,7 +17,6 @@ type Podman struct {
 	Place    Place // set it before the first Ensure
 	volumes  roomVolumes
 	together sync.Once // limits all containers together
-	packages packages
 }
 
 // Place says where this host has what is mounted into containers.
@@ -44,7 +43,7 @@ func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Podman{service: s, volumes: roomVolumes{service: s}, packages: packages{service: s}}, nil
+	return &Podman{service: s, volumes: roomVolumes{service: s}}, nil
 }
 
 // Restart stops everything in a container and starts it again.
