@@ -72,22 +72,14 @@ func (s *service) Storage(ctx context.Context) (string, error) {
 	return info.Store.GraphRoot, nil
 }
 
-// Driver returns podman's storage driver: overlay, vfs or another one, see containers-storage.conf(5).
-func (s *service) Driver(ctx context.Context) (string, error) {
+// Stores returns podman's storage driver (overlay, vfs or another one, see containers-storage.conf(5)) and what podman
+// keeps its containers in, such as "sqlite" or "boltdb", or "" before podman 4.6.
+func (s *service) Stores(ctx context.Context) (driver, database string, err error) {
 	info, err := s.info(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return info.Store.GraphDriverName, nil
-}
-
-// Database returns what podman keeps its containers in, such as "sqlite" or "boltdb", or "" before podman 4.6.
-func (s *service) Database(ctx context.Context) (string, error) {
-	info, err := s.info(ctx)
-	if err != nil {
-		return "", err
-	}
-	return info.Host.DatabaseBackend, nil
+	return info.Store.GraphDriverName, info.Host.DatabaseBackend, nil
 }
 
 // Runtime returns the name and path of the runtime under which podman's service starts containers. It returns an error

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lostDoor reports whether the gateway directory on the host was replaced since the container was started: the container
-// still sees the old one and cannot reach the new socket.
+// lostDoor reports whether the gateway directory on the host was replaced since the container was started: the
+// container still sees the old one and cannot reach the new socket.
 func (s placed) lostDoor(data *define.InspectContainerData) bool {
 	return s.gateway != "" && bornAfter(s.gateway, data.State.StartedAt)
 }

@@ -83,21 +83,16 @@ func (s *service) installed(ctx context.Context, data *define.InspectContainerDa
 	if err != nil || len(there) == 0 {
 		return nil, err
 	}
-	before, err := s.inImage(ctx, data.Image, data.Name)
+	var before []string
+	err = s.ofImage(ctx, "packages-"+data.Name, data.Image, func(id string) error {
+		before, err = s.requested(ctx, id)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(there, func(name string) bool { _, had := slices.BinarySearch(before, name); return had }),
 		nil
-}
-
-// inImage returns the packages that an image has on request. name makes the name of the temporary container unique.
-func (s *service) inImage(ctx context.Context, imageID, name string) (names []string, err error) {
-	err = s.ofImage(ctx, "packages-"+name, imageID, func(id string) error {
-		names, err = s.requested(ctx, id)
-		return err
-	})
-	return names, err
 }
 
 // requested returns the packages in a stopped container that are installed and were not installed just because another

@@ -70,11 +70,11 @@ func checkHost(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman
 		return
 	}
 	say(checkStorage(string(cfg.StateDir), storage))
-	if driver, err := podman.Driver(ctx); err == nil {
+	if driver, database, err := podman.Stores(ctx); err == nil {
 		say(checkDriver(driver))
-	}
-	if database, err := podman.Database(ctx); err == nil && database == "boltdb" {
-		say(checkDatabase())
+		if database == "boltdb" {
+			say(checkDatabase())
+		}
 	}
 	rootless, err := podman.Rootless(ctx)
 	systemd := sandbox.UnderSystemd()
