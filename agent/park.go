@@ -16,9 +16,7 @@ import (
 var facts = sandbox.Facts{
 	Tree: workDir,
 	// The CLI does not look into these folders either.
-	Skip:     []string{".git", "node_modules", "dist", "__pycache__"},
-	Contents: []string{"GEMINI.md", ".geminiignore", ".gitignore", ".env"},
-	Imports:  "@",
+	Skip: []string{".git", "node_modules", "dist", "__pycache__"},
 	Files: []string{
 		workDir + "/.gemini", workDir + "/.agents", workDir + "/.git/info/exclude",
 		dotGemini + "/agents", dotGemini + "/commands", dotGemini + "/extensions", dotGemini + "/policies",
@@ -27,7 +25,6 @@ var facts = sandbox.Facts{
 		dotGemini + "/.env",
 		dotGemini + "/google_accounts.json", preloadFile, home + "/.agents", home + "/.env",
 	},
-	Sources: []string{".gemini-extension-install.json"}, // of an extension that `gemini extensions link` has added
 }
 
 // warmKey stands for everything that a run is started with: a run continues a parked one only if it would have been

@@ -67,7 +67,7 @@ func (s *service) converse(ctx context.Context, session string, p Process) error
 	var input sync.WaitGroup
 	defer input.Wait()
 	defer conn.Close() // before the wait: it ends a copy that blocks on writing
-	if end, ok := p.Stdin.(*io.PipeReader); ok {
+	if end, ok := p.Stdin.(io.Closer); ok && p.Hold {
 		defer end.Close() // and one that blocks on reading
 	}
 	if p.Stdin != nil {

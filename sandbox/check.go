@@ -9,18 +9,8 @@ import (
 )
 
 // Check creates a container like a room's, but without volumes, and starts a run in it. It returns ErrWeak if the
-// container is weaker than spec. Nothing of it stays, nor of what it writes into folder, which podman must see, too. If
-// the host refuses the limit on open files, the container gets a lower one, as that of a room does.
+// container is weaker than spec. Nothing of it stays, nor of what it writes into folder, which podman must see, too.
 func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
-	err := p.check(ctx, spec, folder)
-	if err != nil && p.refusesFiles(err) {
-		err = p.check(ctx, spec, folder)
-	}
-	return err
-}
-
-// check is one try of Check.
-func (p *Podman) check(ctx context.Context, spec Spec, folder string) error {
 	imageID, err := p.ImageID(ctx, spec.Image)
 	if err != nil {
 		return err
@@ -43,7 +33,7 @@ func (p *Podman) check(ctx context.Context, spec Spec, folder string) error {
 		return err
 	}
 	spec.Name = "matrix-tui-check-" + strings.ToLower(rand.Text()[:10]) // others may check at the same time
-	spec.Files = p.OpenFiles(spec.Files)
+	spec.Files = OpenFiles(spec.Files)
 	here := placed{Spec: spec, version: p.Place.Version}
 	if here.init, err = p.initFile(ctx, dir, imageID, spec.Name); err != nil {
 		return err

@@ -30,7 +30,7 @@ func (e *ensuring) create(ctx context.Context) error {
 		return err
 	}
 	e.spec.volumes = volumes
-	e.spec.Files = e.OpenFiles(e.spec.Files)
+	e.spec.Files = OpenFiles(e.spec.Files)
 	g := e.spec.generator(imageID, slot, limits)
 	if g.SeccompProfilePath, err = writeProfile(e.Place.Inits); err != nil {
 		return err
@@ -70,8 +70,6 @@ func (e *ensuring) begin(ctx context.Context, data *define.InspectContainerData)
 		return nil // removed meanwhile; the next step recreates it
 	case e.is.Created && refusesLimits(err):
 		return fmt.Errorf("%w: %w", ErrUnlimited, err)
-	case e.refusesFiles(err):
-		e.remade = false // what follows is a start of another kind
 	}
 	if e.remade {
 		return err

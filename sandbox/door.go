@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -46,47 +47,34 @@ func (d *door) do(ctx context.Context, o operation) (reply boxinit.Reply, err er
 	return reply, explain(err, "work in container", d.name)
 }
 
-// pipes are a process's input and output.
-type pipes struct {
-	*io.PipeReader
-	in *io.PipeWriter
-}
-
-func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
-
-// Close closes both.
-func (p pipes) Close() error { return errors.Join(p.in.Close(), p.PipeReader.Close()) }
-
 // doByExec carries out an operation in a process that the engine starts in the container.
 func (d *door) doByExec(ctx context.Context, o operation) (boxinit.Reply, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	input, in := io.Pipe()
-	out, output := io.Pipe()
+	conn, process := net.Pipe()
+	defer conn.Close()
 	why := make(chan error, 1) // why there is no process any more
 	go func() {
 		said := bounded{left: 64 << 10}
 		code, err := d.runner.Exec(ctx, d.id, Process{
-			Argv: []string{d.init, "operate"}, Stdin: input, Hold: true, Stdout: output, Stderr: &said,
+			Argv: []string{d.init, "operate"}, Stdin: process, Hold: true, Stdout: process, Stderr: &said,
 		})
 		if err == nil {
 			err = unattended(code, strings.TrimSpace(said.kept.String()))
 		}
 		why <- err
-		input.CloseWithError(errLost)
-		output.CloseWithError(errLost)
+		process.Close()
 	}()
-	conn := pipes{out, in}
 	one := []byte{1}
 	_, err := conn.Write(one)
 	if err == nil {
 		_, err = io.ReadFull(conn, one)
 	}
-	var reply boxinit.Reply
-	if err == nil {
-		reply, err = o.on(conn)
+	if err != nil {
+		return boxinit.Reply{}, <-why
 	}
-	if errors.Is(err, errLost) || errors.Is(err, io.ErrClosedPipe) { // the process has ended, before or after it was asked
+	reply, err := o.on(conn)
+	if errors.Is(err, errLost) { // the process has ended
 		err = <-why
 	}
 	return reply, err

@@ -59,7 +59,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		e.remade = true
 		e.log.Warn().Err(err).Str("container", e.spec.Name).Str("room", e.spec.Room).
 			Msg("the container's removal was interrupted: finishing it")
-		return false, e.removeRest(ctx, e.spec.Name, e.spec.Room)
+		return false, e.remove(ctx, e.spec.Name)
 	case err != nil:
 		return false, err
 	}
@@ -83,7 +83,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	}
 	switch next(data, e.spec.gateway) {
 	case actUse:
-		if data.State.Pid > 0 && e.spec.lostDoor(data) {
+		if e.spec.lostDoor(data) {
 			e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).
 				Msg("the gateway directory was replaced while the container was running: restarting the container")
 			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop container", e.spec.Name)

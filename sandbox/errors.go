@@ -49,6 +49,9 @@ var (
 		"The host allows its user no more containers. Each needs a kernel keyring, and kernel.keys.maxkeys limits them. "+
 			"The operator can raise it: run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000`, and write both "+
 			"into a file in /etc/sysctl.d.")
+	// ErrNoFiles: the host refuses the limit on open files.
+	ErrNoFiles = sentence.New(errors.New("the limit on open files is refused"),
+		"This host does not allow the room's container so many open files. The operator can lower SANDBOX_NOFILE.")
 	// ErrStuck: the container has not started a run in time, and was restarted.
 	ErrStuck = sentence.New(errors.New("the container does not start a run"),
 		"The room's container did not start the agent within a minute, so I restarted it. Processes that were running in "+
@@ -112,6 +115,8 @@ var texts = []struct {
 	{"cannot allocate memory", ErrOutOfMemory},
 	{"out of memory", ErrOutOfMemory},
 	{"no space left on device", ErrNoSpace},
+	{"rlimit", ErrNoFiles},
+	{"RLIMIT_NOFILE", ErrNoFiles},
 	// runc; the reason that follows, "disk quota exceeded", is not about a disk
 	{"unable to create session key", ErrNoKeys},
 	{"create keyring", ErrNoKeys}, // crun

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 	"time"
 
@@ -9,22 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lostDoor reports whether the gateway directory on the host was replaced since the
-// container was started: the container still sees the old one and cannot reach the new
-// socket. If the host does not let us look, it reports false.
+// lostDoor reports whether the gateway directory on the host was replaced since the container was started: the
+// container still sees the old one and cannot reach the new socket.
 func (s placed) lostDoor(data *define.InspectContainerData) bool {
-	switch {
-	case s.gateway == "":
-		return false
-	case s.Runtime == GVisor: // the host cannot look into the container
-		return bornAfter(s.gateway, data.State.StartedAt)
-	}
-	inside, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", data.State.Pid, gatewayMount))
-	if err != nil {
-		return false
-	}
-	outside, err := os.Stat(s.gateway)
-	return err != nil || !os.SameFile(inside, outside)
+	return s.gateway != "" && bornAfter(s.gateway, data.State.StartedAt)
 }
 
 // bornAfter reports whether a directory is missing or was created after a time. One that was created in the future,

@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/containers/podman/v5/pkg/specgen"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,7 +24,7 @@ func TestOpenFilesOfThisProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, wanted := range []int64{leastFiles, 1 << 40} {
-		if got, want := new(Podman).OpenFiles(wanted), min(own.Max, uint64(wanted)); uint64(got) != want {
+		if got, want := OpenFiles(wanted), min(own.Max, uint64(wanted)); uint64(got) != want {
 			t.Errorf("%d: got %d, want %d", wanted, got, want)
 		}
 	}
@@ -42,16 +40,5 @@ func TestOpenFiles(t *testing.T) {
 	}
 	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); err != nil {
 		t.Error(err)
-	}
-}
-
-// A host that refuses the limit all the same gets a container with a lower one.
-func TestOpenFilesRefused(t *testing.T) {
-	spec := testSpec(t)
-	t.Cleanup(func() { testPodman.fewFiles.Store(false) })
-	spec.Files = 8192
-	weakly(t, spec, func(g *specgen.SpecGenerator) { g.Rlimits[0].Hard = 1 << 40 }) // the kernel has a maximum, fs.nr_open
-	if got, want := limitsIn(t, ensure(t, spec)), fmt.Sprint(leastFiles, " ", leastFiles); got != want {
-		t.Errorf("limits %q, want %q", got, want)
 	}
 }

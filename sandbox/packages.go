@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
@@ -32,21 +31,12 @@ const (
 // packageName is what a package may be called. apt-get would remove a package for an argument that ends in "-".
 var packageName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]{0,99}[a-z0-9+.]$`)
 
-// packages are those that are installed in containers.
-type packages struct {
-	*service
-
-	mu    sync.Mutex
-	image string // that was asked about last: all rooms leave the same one
-	names []string
-}
-
 // keepPackages passes on the packages that were installed in a container that is to be replaced.
 func (e *ensuring) keepPackages(ctx context.Context, data *define.InspectContainerData) error {
 	if e.spec.Replacing == nil || e.is.Created { // nothing was installed in a container that never ran
 		return nil
 	}
-	names, err := e.packages.left(ctx, data)
+	names, err := e.left(ctx, data)
 	if err != nil || len(names) == 0 {
 		return err
 	}
@@ -62,18 +52,18 @@ func (p *Podman) Packages(ctx context.Context, room, name string) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	return p.packages.left(ctx, data)
+	return p.left(ctx, data)
 }
 
 // left is installed with a note in place of packages that cannot be read. Nothing waits for those: the container may be
 // damaged, or hostile.
-func (p *packages) left(ctx context.Context, data *define.InspectContainerData) ([]string, error) {
-	names, err := p.installed(ctx, data)
+func (s *service) left(ctx context.Context, data *define.InspectContainerData) ([]string, error) {
+	names, err := s.installed(ctx, data)
 	switch {
 	case errors.Is(err, ErrUnreachable), ctx.Err() != nil:
 		return nil, err
 	case err != nil:
-		p.log.Warn().Err(err).Str("container", data.Name).Msg("cannot read which packages were installed in the container")
+		s.log.Warn().Err(err).Str("container", data.Name).Msg("cannot read which packages were installed in the container")
 		return []string{unread}, nil
 	case len(names) > maxPackages:
 		return append(names[:maxPackages-1:maxPackages-1], fmt.Sprintf("(%d more)", len(names)-maxPackages+1)), nil
@@ -83,17 +73,21 @@ func (p *packages) left(ctx context.Context, data *define.InspectContainerData) 
 
 // installed returns the packages that were installed in a container on request, and that its image does not have, in
 // order. It stops the container, because podman reads files reliably only while nothing changes them.
-func (p *packages) installed(ctx context.Context, data *define.InspectContainerData) ([]string, error) {
+func (s *service) installed(ctx context.Context, data *define.InspectContainerData) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, packageTime)
 	defer cancel()
-	if err := p.halt(ctx, data); err != nil {
+	if err := s.halt(ctx, data); err != nil {
 		return nil, err
 	}
-	there, err := p.requested(ctx, data.ID)
+	there, err := s.requested(ctx, data.ID)
 	if err != nil || len(there) == 0 {
 		return nil, err
 	}
-	before, err := p.inImage(ctx, data.Image, data.Name)
+	var before []string
+	err = s.ofImage(ctx, "packages-"+data.Name, data.Image, func(id string) error {
+		before, err = s.requested(ctx, id)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -101,34 +95,17 @@ func (p *packages) installed(ctx context.Context, data *define.InspectContainerD
 		nil
 }
 
-// inImage returns the packages that an image has on request. name makes the name of the temporary container unique.
-func (p *packages) inImage(ctx context.Context, imageID, name string) (names []string, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.image == imageID {
-		return p.names, nil
-	}
-	err = p.ofImage(ctx, "packages-"+name, imageID, func(id string) error {
-		names, err = p.requested(ctx, id)
-		return err
-	})
-	if err == nil {
-		p.image, p.names = imageID, names
-	}
-	return names, err
-}
-
 // requested returns the packages in a stopped container that are installed and were not installed just because another
 // one needs them, in order. A container without dpkg has none.
-func (p *packages) requested(ctx context.Context, id string) ([]string, error) {
-	status, err := p.copyOut(ctx, id, dpkgStatus)
+func (s *service) requested(ctx context.Context, id string) ([]string, error) {
+	status, err := s.copyOut(ctx, id, dpkgStatus)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	states, err := p.copyOut(ctx, id, aptStates)
+	states, err := s.copyOut(ctx, id, aptStates)
 	if err != nil && !errors.Is(err, ErrNotFound) { // absent until apt has installed a dependency
 		return nil, err
 	}

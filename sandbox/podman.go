@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
@@ -17,9 +16,7 @@ type Podman struct {
 	*service
 	Place    Place // set it before the first Ensure
 	volumes  roomVolumes
-	together sync.Once   // limits all containers together
-	fewFiles atomic.Bool // see refusesFiles
-	packages packages
+	together sync.Once // limits all containers together
 }
 
 // Place says where this host has what is mounted into containers.
@@ -46,7 +43,7 @@ func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Podman{service: s, volumes: roomVolumes{service: s}, packages: packages{service: s}}, nil
+	return &Podman{service: s, volumes: roomVolumes{service: s}}, nil
 }
 
 // Restart stops everything in a container and starts it again.
@@ -121,7 +118,7 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 	case err == nil:
 		err = p.remove(ctx, data.ID)
 	case errors.Is(err, errHalfRemoved):
-		err = p.removeRest(ctx, name, room)
+		err = p.remove(ctx, name)
 	case errors.Is(err, ErrNotFound):
 		err = nil
 	}
@@ -132,24 +129,6 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 		return fmt.Errorf("remove the files of %s: %w", room, err)
 	}
 	return nil
-}
-
-// removeRest removes what is left of a room's container: see errHalfRemoved. The container of another room is left
-// alone: ErrNameTaken.
-func (p *Podman) removeRest(ctx context.Context, name, room string) error {
-	all, err := p.List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, one := range all {
-		switch {
-		case one.Name == name && one.Room == room:
-			return p.remove(ctx, one.ID)
-		case one.Name == name:
-			return fmt.Errorf("container %s is labelled for room %q: %w", name, one.Room, errForeign)
-		}
-	}
-	return nil // removed meanwhile
 }
 
 // HasVolumes reports whether at least one of the room's volumes exists on this host.

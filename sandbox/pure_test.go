@@ -96,6 +96,8 @@ func TestKindOf(t *testing.T) {
 		{model("write /x: no space left on device"), ErrNoSpace},
 		{model("runc create failed: unable to start container process: unable to join session keyring: unable to create session key: disk quota exceeded: OCI runtime error"), ErrNoKeys},
 		{model("crun: create keyring `4f2a`: Disk quota exceeded: OCI runtime error"), ErrNoKeys},
+		{model("crun: setrlimit `RLIMIT_NOFILE`: Operation not permitted: OCI runtime error"), ErrNoFiles},
+		{model("runc create failed: error setting rlimit type 7: operation not permitted"), ErrNoFiles},
 		{model("write /x: disk quota exceeded"), nil},
 		{model("something else"), nil},
 		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, ErrUnreachable},

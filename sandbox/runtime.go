@@ -12,11 +12,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Runtimes that give each container a kernel of its own; see Spec.Runtime.
-const (
-	GVisor = boxinit.GVisor
-	Krun   = boxinit.Krun
-)
+// GVisor is the runtime that gives each container a kernel of its own; see Spec.Runtime.
+const GVisor = boxinit.GVisor
 
 // ErrRuntime is an ErrWeak: podman runs the container under another runtime than Spec.Runtime.
 var ErrRuntime = sentence.New(fmt.Errorf("%w: podman uses another runtime", ErrWeak),

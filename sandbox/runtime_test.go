@@ -34,7 +34,7 @@ func TestAnotherRuntime(t *testing.T) {
 	if container.Outdated {
 		t.Error("a container under podman's own runtime is outdated")
 	}
-	spec.Runtime = Krun
+	spec.Runtime = GVisor
 	container = ensure(t, spec)
 	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); !errors.Is(err, ErrRuntime) || !errors.Is(err, ErrWeak) || !container.Outdated {
 		t.Errorf("in a container under podman's own: %v, outdated: %v", err, container.Outdated)
@@ -46,31 +46,27 @@ func TestAnotherRuntime(t *testing.T) {
 	if _, err := containers.Inspect(testPodman.with(t.Context()), NameFor(spec.Room), nil); err == nil {
 		t.Error("a container under the wrong runtime is left")
 	}
-	if err := testPodman.Check(t.Context(), Spec{Image: testImage, Runtime: Krun}, t.TempDir()); !errors.Is(err, ErrRuntime) {
+	if err := testPodman.Check(t.Context(), Spec{Image: testImage, Runtime: GVisor}, t.TempDir()); !errors.Is(err, ErrRuntime) {
 		t.Error("check:", err)
 	}
 }
 
 // The name of a runtime does not count: the kernel must be the runtime's. A container of another runtime is replaced.
 func TestRuntimeInName(t *testing.T) {
-	for runtime, want := range map[string]string{GVisor: "the kernel is not gVisor's", Krun: "the kernel is not libkrun's"} {
-		t.Run(runtime, func(t *testing.T) {
-			p := serviceUnder(t, runtime)
-			spec := testSpec(t)
-			before := ensure(t, spec)
-			spec.Runtime, spec.Fresh = runtime, true
-			container, err := p.Ensure(t.Context(), spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !container.Created || container.ID == before.ID || container.Outdated {
-				t.Errorf("not replaced: %+v", container)
-			}
-			_, err = container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}})
-			if !errors.Is(err, ErrWeak) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want: %s", err, want)
-			}
-		})
+	p := serviceUnder(t, GVisor)
+	spec := testSpec(t)
+	before := ensure(t, spec)
+	spec.Runtime, spec.Fresh = GVisor, true
+	container, err := p.Ensure(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !container.Created || container.ID == before.ID || container.Outdated {
+		t.Errorf("not replaced: %+v", container)
+	}
+	_, err = container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}})
+	if want := "the kernel is not gVisor's"; !errors.Is(err, ErrWeak) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want: %s", err, want)
 	}
 }
 

@@ -49,9 +49,6 @@ func strength(runtime string, slot int, g *specgen.SpecGenerator) string {
 	if limits.Pids != nil {
 		s.PIDs = limits.Pids.Limit
 	}
-	if runtime == Krun { // its virtual machine has one file system, and processors of its own
-		s.Mounts, s.CPU = nil, 0
-	}
 	data, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // of numbers

@@ -77,7 +77,6 @@ func TestRuntimeUnits(t *testing.T) {
 	for runtime, want := range map[string]string{
 		"":      "/usr/bin/podman system service\n",
 		"runsc": "/usr/bin/podman --runtime /usr/local/lib/matrix-tui/runsc system service\n",
-		"krun":  "/usr/bin/podman --runtime krun system service\n",
 	} {
 		for unit, script := range map[string]string{
 			"the user's":   "user_unit | tail -n 1",

@@ -1,6 +1,7 @@
 package boxinit
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -76,7 +77,7 @@ func TestCallerDies(t *testing.T) {
 	if err := writeJSON(s.file("r", "begin.json"), beginOf(spec)); err != nil {
 		t.Fatal(err)
 	}
-	request, requestIn, err := os.Pipe()
+	order, err := json.Marshal(Parking{Run: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,18 +86,15 @@ func TestCallerDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("/proc/self/exe", "supervise", "r")
-	cmd.ExtraFiles = []*os.File{lock, request, ready}
+	cmd.ExtraFiles = []*os.File{lock, ready}
+	cmd.Stdin = bytes.NewReader(order)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []*os.File{lock, request, ready, readyOut} {
+	for _, f := range []*os.File{lock, ready, readyOut} {
 		f.Close()
 	}
-	if err := json.NewEncoder(requestIn).Encode(Parking{Run: spec}); err != nil {
-		t.Fatal(err)
-	}
-	requestIn.Close()
 	if out, status := outputOf(t, s, "r"); out != "out\n" || status.State != RunExited || status.Code != 3 {
 		t.Errorf("%q, %+v", out, status)
 	}

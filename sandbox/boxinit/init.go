@@ -29,9 +29,6 @@ func (p *Program) serve() int {
 	_ = os.RemoveAll(store{p.Dir}.run(parkedRun))
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
-	if err := raiseLoopback(); err != nil {
-		fmt.Fprintln(p.Stderr, "boxinit: bring up lo:", err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	listener, err := net.Listen("tcp", Door)
@@ -112,27 +109,4 @@ func goodbye(s store) {
 			return
 		}
 	}
-}
-
-// raiseLoopback brings lo up. Runtimes usually do it, and the container is not allowed to; if it is already up, nothing
-// happens.
-func raiseLoopback() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	ifreq, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, ifreq); err != nil {
-		return err
-	}
-	flags := ifreq.Uint16()
-	if flags&unix.IFF_UP != 0 {
-		return nil
-	}
-	ifreq.SetUint16(flags | unix.IFF_UP)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifreq)
 }

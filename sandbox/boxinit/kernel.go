@@ -1,26 +1,17 @@
 package boxinit
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// Runtimes that give a container a kernel of its own.
-const (
-	GVisor = "runsc"
-	Krun   = "krun"
-)
+// GVisor is the runtime that gives a container a kernel of its own.
+const GVisor = "runsc"
 
-const (
-	// gVisorBuilt is when gVisor's kernel was built, as each of its releases says; no other kernel was built then.
-	gVisorBuilt = "#1 SMP Sun Jan 10 15:06:54 PST 2016"
-	// krunInit is on the command line of each kernel that libkrun starts.
-	krunInit = "init=/init.krun"
-)
+// gVisorBuilt is when gVisor's kernel was built, as each of its releases says; no other kernel was built then.
+const gVisorBuilt = "#1 SMP Sun Jan 10 15:06:54 PST 2016"
 
 // kernel lists why the container does not have the kernel that its runtime must give it.
 //
@@ -29,23 +20,17 @@ const (
 // cannot be seen from inside. The bot's seccomp profile protects the host's kernel from calls that reach only gVisor's
 // here, so it is not loaded. The memory limit shows, unless podman is rootless: gVisor says that there is no more
 // memory than that.
-func (s Strength) kernel(root string) (weak []string) {
-	switch s.Runtime {
-	case GVisor:
-		var name unix.Utsname
-		if err := unix.Uname(&name); err != nil || unix.ByteSliceToString(name.Version[:]) != gVisorBuilt {
-			weak = append(weak, "the kernel is not gVisor's")
-		}
-		var info unix.Sysinfo_t
-		if err := unix.Sysinfo(&info); s.Memory > 0 && (err != nil || info.Totalram*uint64(info.Unit) > uint64(s.Memory)) {
-			weak = append(weak, fmt.Sprintf("the memory limit of %d bytes is not in force", s.Memory))
-		}
-	case Krun:
-		if line, err := os.ReadFile(root + "proc/cmdline"); err != nil || !bytes.Contains(line, []byte(krunInit)) {
-			weak = append(weak, "the kernel is not libkrun's")
-		}
-	default:
-		weak = append(weak, fmt.Sprintf("the runtime %q is unknown", s.Runtime))
+func (s Strength) kernel() (weak []string) {
+	if s.Runtime != GVisor {
+		return []string{fmt.Sprintf("the runtime %q is unknown", s.Runtime)}
+	}
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil || unix.ByteSliceToString(name.Version[:]) != gVisorBuilt {
+		weak = append(weak, "the kernel is not gVisor's")
+	}
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); s.Memory > 0 && (err != nil || info.Totalram*uint64(info.Unit) > uint64(s.Memory)) {
+		weak = append(weak, fmt.Sprintf("the memory limit of %d bytes is not in force", s.Memory))
 	}
 	return weak
 }

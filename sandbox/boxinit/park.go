@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -170,27 +168,4 @@ func (s store) kill(id string) error {
 		return fmt.Errorf("kill run %s: processes are still running after %s", id, stopLimit)
 	}
 	return nil
-}
-
-// kill kills what a supervisor has started, and with self the supervisor, and reports whether nothing is left.
-func (r supervisorRecord) kill(mark string, self bool) bool {
-	for begun := time.Now(); time.Since(begun) < stopLimit; time.Sleep(handPoll) {
-		all, err := processes()
-		if err != nil {
-			return false
-		}
-		list := belonging(all, r, mark, markOf)
-		for _, p := range all {
-			if self && p.pid == r.PID && p.ticks == r.Ticks && !p.dead {
-				list = append(list, p)
-			}
-		}
-		if len(list) == 0 {
-			return true
-		}
-		for _, p := range list {
-			_ = unix.Kill(p.pid, unix.SIGKILL)
-		}
-	}
-	return false
 }

@@ -44,7 +44,7 @@ func ended(t *testing.T, name string, pid int) {
 
 func TestParked(t *testing.T) {
 	s, tree := testStore(t), t.TempDir()
-	facts := Facts{Tree: tree, Skip: []string{"node_modules"}, Contents: []string{"GEMINI.md"}, Imports: "@", Files: []string{tree + "/../settings"}}
+	facts := Facts{Tree: tree, Skip: []string{"node_modules"}, Files: []string{tree + "/../settings"}}
 	order := Parking{Key: "key", For: time.Hour, Facts: facts}
 	big := strings.Repeat("0123456789", 60_000)
 	write := func(name, text string) func() {
@@ -160,7 +160,7 @@ func TestParkedEnds(t *testing.T) {
 
 func TestFactsBound(t *testing.T) {
 	dir := t.TempDir()
-	facts := Facts{Tree: dir, Contents: []string{"GEMINI.md"}}
+	facts := Facts{Tree: dir, Files: []string{dir + "/GEMINI.md"}}
 	file := filepath.Join(dir, "GEMINI.md")
 	if err := unix.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestFactsBound(t *testing.T) {
 
 func TestFacts(t *testing.T) {
 	dir := t.TempDir()
-	facts := Facts{Tree: dir, Skip: []string{"node_modules"}, Contents: []string{"GEMINI.md"}, Imports: "@", Files: []string{dir + "/node_modules/settings"}}
+	facts := Facts{Tree: dir, Skip: []string{"node_modules"}, Files: []string{dir + "/node_modules/settings"}}
 	write := func(name, text string) {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -215,9 +215,9 @@ func TestFacts(t *testing.T) {
 		name, text string
 		same       bool
 	}{
-		{"node_modules/y", "", true}, {"a/file", "two", true}, {"a/other", "", false}, {"GEMINI.md", "two", false},
+		{"node_modules/y", "", true}, {"a/file", "two", false}, {"a/other", "", false}, {"GEMINI.md", "two", false},
 		{"node_modules/settings/deep/x", "", false}, {"node_modules/settings/deep/x", "two", false},
-		{"GEMINI.md", "two @a/file", false}, {"a/file", "three", false},
+		{"a/file", "the size counts", false},
 	} {
 		before, err := facts.print()
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -141,66 +140,46 @@ func (p Parking) folder() string {
 	return p.Run.ID
 }
 
-// Descriptors that a supervisor inherits.
+// Descriptors that a supervisor inherits, besides its order on stdin.
 const (
-	fdLock    = 3
-	fdRequest = 4
-	fdReady   = 5
+	fdLock  = 3
+	fdReady = 4
 )
 
 // superviseIn starts the supervisor as a separate process, which holds the lock from now on, and waits until it has
 // executed the command. What the supervisor prints says why it ended before it could begin.
 func superviseIn(order Parking, self []string, lock *os.File) (unknown bool, err error) {
 	spec := order.Run
-	request, requestIn, err := os.Pipe()
+	data, err := json.Marshal(order)
 	if err != nil {
 		return false, err
 	}
-	defer requestIn.Close()
 	readyOut, ready, err := os.Pipe()
 	if err != nil {
-		request.Close()
 		return false, err
 	}
 	defer readyOut.Close()
-	printedOut, printed, err := os.Pipe()
-	if err != nil {
-		request.Close()
-		ready.Close()
-		return false, err
-	}
-	defer printedOut.Close()
+	var printed bytes.Buffer // nothing once it can begin
 	cmd := exec.Command(self[0], append(self[1:len(self):len(self)], "supervise", spec.ID)...)
-	cmd.ExtraFiles, cmd.Stderr = []*os.File{lock, request, ready}, printed
+	cmd.ExtraFiles, cmd.Stdin, cmd.Stderr = []*os.File{lock, ready}, bytes.NewReader(data), &printed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Args[0], cmd.Dir = "boxinit", "/"
 	err = cmd.Start()
-	request.Close()
 	ready.Close()
-	printed.Close()
 	if err != nil {
 		return false, fmt.Errorf("start supervisor: %w", err)
 	}
-	handedOver := json.NewEncoder(requestIn).Encode(order)
-	requestIn.Close()
 	var answer Reply
-	if err := errors.Join(handedOver, json.NewDecoder(readyOut).Decode(&answer)); err != nil {
-		if text := printedBy(printedOut); text != "" {
-			_ = cmd.Wait()
-			return false, fmt.Errorf("supervisor of run %s could not begin: %s", spec.ID, text)
+	if err := json.NewDecoder(readyOut).Decode(&answer); err != nil {
+		_ = cmd.Wait()
+		if text := strings.TrimSpace(printed.String()); text != "" {
+			return false, fmt.Errorf("supervisor of run %s could not begin: %.500s", spec.ID, text)
 		}
 		return true, fmt.Errorf("supervisor of run %s ended before it answered: %w", spec.ID, err)
 	}
+	go func() { _ = cmd.Wait() }() // it may end before this process
 	if answer.Error != "" {
-		_ = cmd.Wait()
 		return false, errors.New(answer.Error)
 	}
-	go func() { _ = cmd.Wait() }() // it may end before this process
 	return false, nil
-}
-
-// printedBy returns what a supervisor that has ended has printed, up to a bound. It prints nothing once it can begin.
-func printedBy(r io.Reader) string {
-	text, _ := io.ReadAll(io.LimitReader(r, 500))
-	return strings.TrimSpace(string(text))
 }

@@ -12,7 +12,7 @@ import (
 const (
 	// stopGrace is the time between SIGTERM and SIGKILL.
 	stopGrace = 2 * time.Second
-	// stopLimit bounds a whole stop.
+	// stopLimit bounds what follows, and the wait for the record of the end.
 	stopLimit = 20 * time.Second
 	stopPoll  = 10 * time.Millisecond
 )
@@ -28,16 +28,13 @@ func stop(s store, id string) error {
 		return fmt.Errorf("stop run %s: %w", id, err)
 	}
 	asked := make(map[process]bool)
-	ours := func() ([]process, error) {
-		all, err := processes()
-		return belonging(all, sup, sup.Mark, markOf), err
-	}
 	begun := time.Now()
 	for time.Since(begun) < stopGrace {
-		list, err := ours()
+		all, err := processes()
 		if err != nil {
 			return err
 		}
+		list := belonging(all, sup, sup.Mark, markOf)
 		if len(list) == 0 {
 			return s.settled(id, begun)
 		}
@@ -50,31 +47,44 @@ func stop(s store, id string) error {
 		}
 		time.Sleep(stopPoll)
 	}
-	for time.Since(begun) < stopLimit {
+	if !sup.kill(sup.Mark, false) {
+		return fmt.Errorf("stop run %s: processes are still running after %s", id, stopLimit)
+	}
+	return s.settled(id, begun)
+}
+
+// kill kills what a supervisor has started, and with self the supervisor, and reports whether nothing is left.
+func (r supervisorRecord) kill(mark string, self bool) bool {
+	for begun := time.Now(); time.Since(begun) < stopLimit; time.Sleep(handPoll) {
 		// Stop all of them with SIGSTOP first: otherwise a tree that forks faster than it is read would escape.
-		held := make(map[process]bool)
+		held := make(map[int]bool)
 		for grown := true; grown; {
-			grown = false
-			list, err := ours()
+			all, err := processes()
 			if err != nil {
-				return err
+				return false
+			}
+			grown = false
+			list := belonging(all, r, mark, markOf)
+			for _, p := range all {
+				if self && p.pid == r.PID && p.ticks == r.Ticks && !p.dead {
+					list = append(list, p)
+				}
 			}
 			for _, p := range list {
-				if !held[p] {
-					held[p], grown = true, true
-					unix.Kill(p.pid, unix.SIGSTOP)
+				if !held[p.pid] {
+					held[p.pid], grown = true, true
+					_ = unix.Kill(p.pid, unix.SIGSTOP)
 				}
 			}
 		}
 		if len(held) == 0 {
-			return s.settled(id, begun)
+			return true
 		}
-		for p := range held {
-			unix.Kill(p.pid, unix.SIGKILL)
+		for pid := range held {
+			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-		time.Sleep(stopPoll)
 	}
-	return fmt.Errorf("stop run %s: processes are still running after %s", id, stopLimit)
+	return false
 }
 
 // settled waits until the supervisor has recorded the end of a run whose stop has begun at that time.

@@ -18,20 +18,18 @@ const stderrKept = 64 << 10
 // supervise is the process that owns one run. It is a subreaper, so everything the run starts stays its descendant,
 // daemons included. It lives until the last of them is gone; the run itself ends with its command.
 func supervise(s store, id string) error {
-	for _, fd := range []int{fdLock, fdRequest, fdReady} {
-		unix.CloseOnExec(fd)
-	}
+	unix.CloseOnExec(fdLock)
+	unix.CloseOnExec(fdReady)
 	reserveThreads()
 	if err := noStderr(); err != nil {
 		return err
 	}
-	request := os.NewFile(fdRequest, "request")
 	ready := os.NewFile(fdReady, "ready")
 	var order Parking
-	if err := json.NewDecoder(request).Decode(&order); err != nil {
+	if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
 		return err
 	}
-	request.Close()
+	os.Stdin.Close()
 	spec := order.Run
 	run, err := begin(s, order)
 	answer := Reply{}

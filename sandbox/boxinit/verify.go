@@ -17,7 +17,7 @@ import (
 // Strength is how isolated a container must be, as seen from inside. Some settings get lost between the bot and the
 // kernel without an error.
 type Strength struct {
-	// Runtime says whose kernel the container must have to itself: GVisor or Krun; "" = it shares the host's.
+	// Runtime says whose kernel the container must have to itself: GVisor, "" = it shares the host's.
 	Runtime string
 	// Mark is the error number with which the bot's seccomp filter, and nothing else, answers unshare(0).
 	Mark int
@@ -53,7 +53,7 @@ func weaknesses(strength string) (string, error) {
 		weak = append(weak, fmt.Sprintf("the limit of %d open files is not in force", s.Files))
 	}
 	if s.Runtime != "" {
-		weak = append(weak, s.kernel("/")...)
+		weak = append(weak, s.kernel()...)
 	}
 	interfaces, err := net.Interfaces()
 	if err != nil {

@@ -86,23 +86,16 @@ type Parking struct {
 	Facts Facts
 }
 
-// Facts select what of a container's files counts, with their names and contents. A link counts with its target: in
-// Tree its name, or the content of the file that it leads to; in Files everything in a folder, too.
+// Facts select what of a container's files counts.
 type Facts struct {
-	// Tree is a folder in which all names count, at every depth.
+	// Tree is a folder in which the names, sizes and times of all files count, at every depth. A link counts with the size
+	// and time of the file that it leads to.
 	Tree string
 	// Skip are names of folders in Tree whose content does not count.
 	Skip []string
-	// Contents are names of files whose content counts, wherever they are in Tree.
-	Contents []string
-	// Imports is a text with which a file in Contents may refer to other files. If one contains it, size and time of
-	// every file in Tree count. "" is none.
-	Imports string
-	// Files are paths of files whose content counts, or of folders in which the contents of all files count.
+	// Files are paths of files whose content counts, or of folders in which the contents of all files count. A link counts
+	// with what it leads to, be it a file or everything in a folder.
 	Files []string
-	// Sources are names of files in Files that may lead to other folders, as JSON objects with the type "link". If one may
-	// do that, nothing is parked.
-	Sources []string
 }
 
 // Watched says how a file of RunSpec.Watch changed during the run.

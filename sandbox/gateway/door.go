@@ -87,23 +87,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &status{ResponseWriter: w, code: http.StatusOK}
 	begun := time.Now()
 	defer func() {
-		d.log.Debug().Str("kind", kind).Str("method", method(r.Method)).Int("status", out.code).
-			Dur("took", time.Since(begun)).Msg("gateway request")
+		d.log.Debug().Str("kind", kind).Int("status", out.code).Dur("took", time.Since(begun)).Msg("gateway request")
 	}()
 	handle(out, r)
 }
 
 func (d *door) refuse(w http.ResponseWriter, _ *http.Request) {
 	sendError(w, http.StatusNotFound, "path not found")
-}
-
-// method limits the method names in the log to those that HTTP defines: a container may send anything.
-func method(m string) string {
-	switch m {
-	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT":
-		return m
-	}
-	return "other"
 }
 
 func (d *door) enter(asks bool) bool {

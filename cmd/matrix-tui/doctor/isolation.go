@@ -42,7 +42,7 @@ func fewerFiles(cfg *settings.Config, files int64) string {
 		return ""
 	}
 	return fmt.Sprintf("; a process can have %d open files and not %d (SANDBOX_NOFILE), because this process has no "+
-		"higher limit (`ulimit -Hn`), or podman refused a higher one", files, cfg.Files)
+		"higher limit (`ulimit -Hn`)", files, cfg.Files)
 }
 
 // checkIsolation starts a container and has it verified from inside.
@@ -65,7 +65,7 @@ func checkIsolation(ctx context.Context, cfg *settings.Config, podman *sandbox.P
 	case err != nil:
 		return bad("isolation: a container could not be checked: %s", sentence.Text(err))
 	}
-	more := fewerFiles(cfg, podman.OpenFiles(int64(cfg.Files)))
+	more := fewerFiles(cfg, sandbox.OpenFiles(int64(cfg.Files)))
 	if cfg.Runtime != "" {
 		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own "+
 			"(%s)%s", cfg.Runtime, more)

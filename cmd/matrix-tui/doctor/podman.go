@@ -61,7 +61,7 @@ func checkPodman(ctx context.Context, cfg *settings.Config, offline bool, say fu
 		say(good("podman %s at %s", have, uri))
 	}
 	checkHost(ctx, cfg, podman, say)
-	say(checkRuntime(ctx, cfg, podman, "/dev/kvm"))
+	say(checkRuntime(ctx, cfg, podman))
 	image := string(cfg.Image)
 	switch id, err := podman.ImageID(ctx, image); {
 	case errors.Is(err, sandbox.ErrImageMissing):

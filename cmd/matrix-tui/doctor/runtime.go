@@ -2,11 +2,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"os/exec"
-
-	"golang.org/x/sys/unix"
 
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
@@ -15,12 +10,7 @@ import (
 
 // checkRuntime checks that podman's service uses the runtime that SANDBOX_RUNTIME names. checkIsolation then looks at a
 // container of that service.
-func checkRuntime(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman, kvm string) finding {
-	if cfg.Runtime == sandbox.Krun {
-		if why := lacksKrun(kvm); why != "" {
-			return bad("runtime: SANDBOX_RUNTIME is krun, but %s", why)
-		}
-	}
+func checkRuntime(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman) finding {
 	name, path, err := podman.Runtime(ctx)
 	return runtimeFinding(string(cfg.Runtime), name, path, err)
 }
@@ -33,7 +23,7 @@ func runtimeFinding(want, name, path string, err error) finding {
 	case err != nil:
 		return bad("runtime: SANDBOX_RUNTIME is %s, but podman's service cannot execute its runtime (%v): install %s; for "+
 			"runsc, `deploy/install --gvisor` does that", want, err, want)
-	case want == "" && (name == sandbox.GVisor || name == sandbox.Krun):
+	case want == "" && name == sandbox.GVisor:
 		return bad("runtime: podman's service uses %s: set SANDBOX_RUNTIME=%s, or the bot verifies its containers as if "+
 			"they shared the host's kernel, and no task runs", path, name)
 	case want == "":
@@ -43,20 +33,4 @@ func runtimeFinding(want, name, path string, err error) finding {
 			"`deploy/install --gvisor`; or start the service with `podman --runtime PATH system service`", want, path)
 	}
 	return good("runtime: podman uses %s, which gives each container a kernel of its own", path)
-}
-
-// lacksKrun says what the host lacks for krun, "" = nothing.
-func lacksKrun(kvm string) string {
-	if _, err := exec.LookPath(sandbox.Krun); err != nil {
-		return "there is no program krun: install crun with libkrun (the package crun-vm or crun-krun, where the " +
-			"distribution has it)"
-	}
-	if _, err := os.Stat(kvm); err != nil {
-		return fmt.Sprintf("there is no %s: the processor's virtualization must be on, and within a virtual machine, nested",
-			kvm)
-	}
-	if unix.Access(kvm, unix.R_OK|unix.W_OK) != nil {
-		return fmt.Sprintf("this user may not use %s: add it to the group kvm", kvm)
-	}
-	return ""
 }

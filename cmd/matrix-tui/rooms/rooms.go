@@ -31,12 +31,14 @@ type RoomLine struct {
 	Doing, Text                  string    // its state, and its beginning
 	Questions                    int       // number of waiting questions
 	Since                        time.Time // when the oldest of them was asked
+	Space                        string    // that container and volumes take, "" if nobody has asked
 }
 
 func Command(ctx context.Context, a *cli.App, args []string) error {
 	flags := a.Flags("rooms")
 	remove := flags.Bool("remove-left", false,
 		"remove container, files, history and transcript of the rooms that the bot has left")
+	space := flags.Bool("space", false, "show the space that each room's container and volumes take; it may take a while")
 	older := 30 * 24 * time.Hour
 	flags.Func("older", "with -remove-left: only rooms that have not been active for this `time` (default 30d)",
 		func(text string) (err error) { older, err = parseAge(text); return err })
@@ -53,6 +55,11 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	lines, listErr, err := readRooms(ctx, cfg)
 	if err != nil {
 		return err
+	}
+	if *space && listErr == nil {
+		if err := measureRooms(ctx, cfg, lines); err != nil {
+			return err
+		}
 	}
 	if err := printRooms(a.Stdout, lines); err != nil {
 		return err
@@ -217,7 +224,8 @@ func printRooms(w io.Writer, lines []RoomLine) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tQUESTIONS\tLAST TASK")
+	measured := slices.ContainsFunc(lines, func(l RoomLine) bool { return l.Space != "" })
+	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\t"+column(measured, "SPACE")+"QUESTIONS\tLAST TASK")
 	for _, l := range lines {
 		questions, task := "-", "-"
 		if l.Questions > 0 {
@@ -229,8 +237,8 @@ func printRooms(w io.Writer, lines []RoomLine) error {
 		if !l.Task.IsZero() {
 			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(cli.Minute), l.Doing, clean.Short(l.Text, 40))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), clean.Short(cmp.Or(l.Name, "-"), 30),
-			cmp.Or(l.Container, "-"), l.State, questions, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s%s\t%s\n", clean.Short(l.Room, 80), clean.Short(cmp.Or(l.Name, "-"), 30),
+			cmp.Or(l.Container, "-"), l.State, column(measured, l.Space), questions, task)
 	}
 	return table.Flush()
 }

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/clitest"
 	"matrix-tui/sandbox"
+	"matrix-tui/state"
 )
 
 func TestRoomsTable(t *testing.T) {
@@ -43,6 +45,37 @@ ROOM  NAME         CONTAINER  STATE    QUESTIONS                 LAST TASK
 !b:x  -            sandbox-b  exited   -                         2026-01-02 03:02  runs   make it red long long long long long lo…
 !d:x  -            -          none     -                         -
 !e:x  -            sandbox-e  running  -                         (not in this STATE_DIR)
+`
+	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+// The space is that of the room's container and volumes, which may be labelled with the room that it replaces.
+func TestRoomsSpace(t *testing.T) {
+	journal, store, err := state.Open(t.Context(), t.TempDir(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = store.Close(), journal.Close() })
+	for room, name := range map[string]string{"!old:x": "sandbox-o", "!empty:x": "sandbox-e"} {
+		if err := store.Containers.Set(t.Context(), room, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.MoveRoom(t.Context(), "!old:x", "!new:x"); err != nil {
+		t.Fatal(err)
+	}
+	lines := []RoomLine{{Room: "!empty:x", State: "gone"}, {Room: "!new:x", State: "none"}}
+	fillSpace(lines, store, map[string]int64{"!old:x": 5 << 30, "!new:x": 1 << 29, "!another:x": 7})
+	var out strings.Builder
+	if err := printRooms(&out, lines); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+ROOM      NAME  CONTAINER  STATE  SPACE    QUESTIONS  LAST TASK
+!empty:x  -     -          gone   0 MiB    -          -
+!new:x    -     -          none   5.5 GiB  -          -
 `
 	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)

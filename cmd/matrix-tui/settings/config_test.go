@@ -113,7 +113,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"SANDBOX_IMAGE=an image", `is "an image"; expected the name of an image that podman has, such as localhost/matrix-tui-sandbox:latest`},
 		{"CONTAINER_HOST=ssh://root@h/run/p.sock", `is "ssh://root@h/run/p.sock"; expected podman's socket, such as unix:///run/podman/podman.sock (it must be on this host)`},
 		{"CONTAINER_HOST=/run/p.sock", `is "/run/p.sock"; expected podman's socket, such as unix:///run/podman/podman.sock (it must be on this host)`},
-		{"SANDBOX_RUNTIME=kata", `is "kata"; expected runsc (gVisor) or krun; unset = podman's own`},
+		{"SANDBOX_RUNTIME=kata", `is "kata"; expected runsc (gVisor); unset = podman's own`},
 		{"SANDBOX_MEMORY=2", `is "2"; expected ` + isSize},
 		{"SANDBOX_MEMORY=lots", `is "lots"; expected ` + isSize},
 		{"SANDBOX_MEMORY=-1g", `is "-1g"; expected ` + isSize},

@@ -137,7 +137,7 @@ func (e *EmbeddingSlot) UnmarshalText(text []byte) error {
 	return oneOf(e, text, "none", GeminiEmbeddings)
 }
 func (r *Runtime) UnmarshalText(text []byte) error {
-	return oneOf(r, text, sandbox.GVisor, sandbox.Krun)
+	return oneOf(r, text, sandbox.GVisor)
 }
 
 func (p *Proof) UnmarshalText(text []byte) error {
