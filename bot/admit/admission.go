@@ -177,8 +177,8 @@ func (a *Admission) tellCleartext(ctx context.Context, row state.Event) {
 	a.Group.Log.Warn().Str("room", row.Room).Str("sender", row.Sender).
 		Msg("cleartext message in an encrypted room: not obeyed")
 	a.queue(ctx, outbox.Answer(row, state.KindCleartext, txn,
-		"🔓 I ignored an unencrypted message from "+text.Code(row.Sender)+". This room is encrypted, so I act only on encrypted "+
-			"messages. If you wrote it, check your client's encryption settings and send it again."))
+		"🔓 I ignored an unencrypted message from "+text.Code(row.Sender)+". This room is encrypted, so I act only on "+
+			"encrypted messages. If you wrote it, check your client's encryption settings and send it again."))
 }
 
 // queue sends a message that is not worth an error.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -22,6 +23,7 @@ const (
 	trustCheckEvery = 6                // every sixth check also tries events from untrusted devices
 	maxUndecrypted  = 200              // undecrypted events that a room keeps pending
 	maxKeyless      = 10_000           // events that are remembered as waiting, in all rooms
+	maxWarned       = 10_000           // warnings that are remembered at most
 )
 
 // Keys waits for the keys of events that cannot be decrypted yet.
@@ -31,6 +33,8 @@ type Keys struct {
 
 	asked  sync.Map // room keys that this process has requested: e2ee.Key
 	warned sync.Map // warnings about untrusted devices that it has sent, by transaction ID
+
+	warnings atomic.Int64 // how many were due, to bound warned
 
 	mu      sync.Mutex
 	keyless map[string]bool // events that could not be decrypted since the last key arrived

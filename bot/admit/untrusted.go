@@ -26,6 +26,9 @@ func (k *Keys) warn(row state.Event) {
 	}
 	day := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // the same after a restart
 	txn := state.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
+	if k.warnings.Add(1)%maxWarned == 0 {
+		k.warned.Clear()
+	}
 	if _, before := k.warned.LoadOrStore(txn, true); before {
 		return
 	}

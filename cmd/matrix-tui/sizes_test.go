@@ -23,8 +23,7 @@ const (
 
 // larger are exceptions, to be split next.
 var larger = map[string]bool{
-	"bot.Bot": true, "bot/recall.Memory": true, "bot/task": true, "bot/upgrade.Room": true,
-	"state": true,
+	"bot/task": true, "state": true,
 }
 
 // TestSizes holds what a release is made of to these sizes.

@@ -89,11 +89,14 @@ func (b Base) change(edit func(*Record)) error {
 	return b.Write(r)
 }
 
+// maxFailures bounds the commits whose failures are counted: beyond it, counting starts over.
+const maxFailures = 50
+
 // fails says why the update fails, and counts that against the release if it is to blame.
 func (r *Record) fails(why string, log []string, counts bool) {
 	r.Why, r.Log, r.Ended, r.Told = why, log, time.Now().UTC(), false
 	if counts {
-		if r.Failures == nil {
+		if r.Failures == nil || len(r.Failures) >= maxFailures {
 			r.Failures = map[string]int{}
 		}
 		r.Failures[r.To]++
