@@ -22,9 +22,15 @@ import (
 
 // memoryHit is a result as `search -json` prints it.
 type memoryHit struct {
-	memory.Hit
-	Time *time.Time `json:"time"`           // null if it is not known
-	Room string     `json:"room,omitempty"` // if several were searched
+	Score  float64       `json:"score"`
+	Source memory.Source `json:"source"`
+	Path   string        `json:"path"`
+	From   int           `json:"from"`
+	To     int           `json:"to"`
+	Time   *time.Time    `json:"time"` // null if it is not known
+	Text   string        `json:"text"`
+	ID     string        `json:"id"`
+	Room   string        `json:"room,omitempty"` // if several were searched
 }
 
 // vectorTime is how long a search waits for the vector of its query.
@@ -69,7 +75,7 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 		err := m.with(ctx, room, func(x *memory.Index) error {
 			found, err := x.Search(ctx, memory.Query{Text: query, Vector: vector, Max: m.n, Kind: m.kind, Min: m.least})
 			for _, h := range found {
-				hit := memoryHit{Hit: h}
+				hit := memoryHit{h.Score, h.Source, h.Path, h.From, h.To, nil, h.Text, h.ID, ""}
 				if !h.Time.IsZero() {
 					hit.Time = &h.Time
 				}
