@@ -65,7 +65,7 @@ func diskReading(kind alertKind, what, path string, free capacity.Space, reserve
 			r.mend = "No task starts until then. " + r.mend
 		}
 	case r.stops:
-		r.mend = "No task starts until " + text.Size(int64(reserve)) + " are free (DISK_RESERVE): " + helps
+		r.mend = "No task starts until " + text.Size(int64(reserve)) + " is free (DISK_RESERVE): " + helps
 	}
 	return r
 }

@@ -198,9 +198,9 @@ func TestReserve(t *testing.T) {
 	}{
 		{lowDisk - 1, 0, true, false, "tasks will fail"},
 		{lowDisk - 1, lowDisk / 2, true, false, "tasks will fail"},
-		{lowDisk - 1, lowDisk, true, false, "No task starts until 1 GB are free (DISK_RESERVE)"},
+		{lowDisk - 1, lowDisk, true, false, "No task starts until 1 GB is free (DISK_RESERVE)"},
 		{lowDisk, lowDisk, false, false, ""},
-		{4 * lowDisk, 5 * lowDisk, true, false, "No task starts until 5 GB are free"},
+		{4 * lowDisk, 5 * lowDisk, true, false, "No task starts until 5 GB is free"},
 		{7 * lowDisk, 5 * lowDisk, false, false, ""},
 		{8 * lowDisk, 5 * lowDisk, false, true, ""},
 	} {

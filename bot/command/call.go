@@ -78,7 +78,7 @@ func (c *Call) do(ctx context.Context) (said string, err error) {
 	case one.Owners && !c.byOwner():
 		return "`!" + one.Name + "` is for my owners.", nil
 	case one.Direct && !c.Roster.IsDirect(c.Row.Room):
-		return "`!" + one.Name + "` works in a direct chat with me.", nil
+		return "`!" + one.Name + "` works only in a direct chat.", nil
 	case !one.Takes(rest) || one.run == nil:
 		return one.Usage(), nil
 	}

@@ -36,22 +36,22 @@ func table() []Command {
 			Does: "cancels the running task, or the one waiting for an answer. With `all`, it also empties the queue and ends " +
 				"what earlier tasks left running, such as servers"},
 		{Name: "status", run: status, Brief: "shows what I am doing",
-			Does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model"},
+			Does: "shows running and waiting tasks, what the room's container uses, and the room's model usage"},
 		{Name: "model", run: model, Text: "[auto|pro|flash|NAME]", Brief: "shows which model I use",
 			Does: "shows the model, why it was chosen and which others there are; owners set the room's"},
-		{Name: "usage", run: usage, Does: "shows what this room has used of the model: tokens, runs, sessions and " +
+		{Name: "usage", run: usage, Does: "shows this room's model usage: tokens, runs, sessions and " +
 			"compactions, today and in total"},
 		{Name: "memory", run: memory, Text: "[search|add|forget …]", Brief: "shows what I remember",
-			Does: "shows what I remember in this room, finds, adds or forgets something"},
+			Does: "shows, finds, adds or forgets what I remember in this room"},
 		{Name: "compact", run: compact, Text: "[WHAT TO KEEP]",
 			Does: "starts a new session from a summary of this one and the last messages"},
 		{Name: "new", run: newSession, Brief: "starts a new session",
 			Does: "starts a new session: the agent keeps only this room's conversation"},
 		{Name: "reset", run: reset, Text: "[sandbox]", Owners: true,
-			Does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and " +
+			Does: "starts a new session, forgets this room's conversation and moves the agent's notes away; files and " +
 				"transcript are kept. With `sandbox`, it replaces the container instead"},
 		{Name: "policy", run: editPolicy, Text: "show|set|allow|block|reset …", Owners: true, Direct: true,
-			Does: "shows and changes who may talk to me in which room, and when I answer"},
+			Does: "shows and changes who may use me in which room, and when I answer"},
 		{Name: "pair", run: pair, Text: "CODE", Owners: true, Direct: true, Does: "accepts the user with this pairing code"},
 		{Name: "self_update", run: selfUpdate, Text: "[REF]", Owners: true,
 			Does: "updates me to the newest release, or to the tag, branch or commit REF (`REF back` if it is older)"},

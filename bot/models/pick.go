@@ -65,7 +65,7 @@ func short(r *gemini.Refusal) string {
 	case r.Kind == gemini.Quota && r.None:
 		return "no quota"
 	case r.Kind == gemini.Quota:
-		return "quota of the day used up"
+		return "daily quota used up"
 	case r.Kind == gemini.Overload:
 		return "overloaded"
 	case r.Kind == gemini.NoModel:

@@ -68,7 +68,7 @@ func TestPick(t *testing.T) {
 		{"without quota", "", map[string]error{"gemini-4-pro": none}, "gemini-4-flash", "no quota", ""},
 		{"refused", "", map[string]error{"gemini-4-pro": odd}, "gemini-4-flash", "refused with 400", ""},
 		{"a quota per minute", "", map[string]error{"gemini-4-pro": minute}, "gemini-4-pro", "", ""},
-		{"a quota per day", "", map[string]error{"gemini-4-pro": day}, "gemini-4-flash", "quota of the day", ""},
+		{"a quota per day", "", map[string]error{"gemini-4-pro": day}, "gemini-4-flash", "daily quota", ""},
 		{"a quota per day of the choice", "gemini-4-pro", map[string]error{"gemini-4-pro": day}, "gemini-4-pro", "", ""},
 		{"overloaded", "", map[string]error{"gemini-4-pro": busy}, "gemini-4-flash", "overloaded", ""},
 		{"an overloaded choice", "gemini-4-pro", map[string]error{"gemini-4-pro": busy}, "gemini-4-pro", "", ""},

@@ -92,11 +92,11 @@ func (r *Rules) Granted(ctx context.Context, row state.Event, q task.Question,
 	case yes && named:
 		return "yes", "", nil
 	case yes && encrypted:
-		return "", "To say yes," + name + " Without the number, your server could have made this an answer to it.", nil
+		return "", "To say yes," + name + " Without the code, your homeserver could have made this an answer to it.", nil
 	case yes && q.IsHeld() && !task.IsYes(answer):
 		return "", "To run it, answer just `yes`; to refuse, `no`.", nil
 	}
 	return answer, "", nil
 }
 
-const reactionText = "Reactions are not encrypted, so your server could have added that one. "
+const reactionText = "Reactions are not encrypted, so your homeserver could have added that one. "

@@ -60,7 +60,7 @@ func searched(ctx context.Context, m *Memory, room, words string) (string, error
 		return "", err
 	}
 	if len(hits) == 0 {
-		return "I find nothing about that in this room's memory.", nil
+		return "I found nothing on that in this room's memory.", nil
 	}
 	var out strings.Builder
 	for _, hit := range hits {
@@ -253,7 +253,7 @@ func summary(notes []state.Note) string {
 // Forgotten is what a person is told after something was forgotten.
 func Forgotten(n int, open bool) string {
 	said := "I have forgotten " + strings.ToLower(text.Plural(n, "entry", "entries")) +
-		". The next task starts a new session. Other files in `/workspace` than the notes may still contain it, and so " +
+		". The next task starts a new session. Files in `/workspace` other than the notes may still contain it, and so " +
 		"does this room's own timeline."
 	if open {
 		said += " A task that has not ended still has it: repeat the command when it has."

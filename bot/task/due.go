@@ -96,17 +96,17 @@ func dueText(c gemini.Closure, now time.Time) string {
 	at := clockText(c.Until, now)
 	switch {
 	case c.Kind == gemini.Overload:
-		return "The model is overloaded; I try again at " + at + "."
+		return "The model is overloaded; I'll try again at " + at + "."
 	case c.Kind == "":
-		return "The model takes no requests at the moment; I try again at " + at + "."
+		return "The model takes no requests at the moment; I'll try again at " + at + "."
 	case c.PerDay && c.Named:
-		return "The model's quota is used up until " + at + " (it is a quota per day); I continue then."
+		return "The model's daily quota is used up until " + at + "; I'll continue then."
 	case c.PerDay:
-		return "The model's quota for the day is used up; I try again at " + at + "."
+		return "The model's daily quota is used up; I'll try again at " + at + "."
 	case c.Named:
-		return "The model's quota is used up until " + at + "; I continue then."
+		return "The model's quota is used up until " + at + "; I'll continue then."
 	}
-	return "The model's quota is used up; I try again at " + at + "."
+	return "The model's quota is used up; I'll try again at " + at + "."
 }
 
 // clockText returns the next full minute after a time, in now's time zone, with the day unless that is today.

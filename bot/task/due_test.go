@@ -15,12 +15,12 @@ func TestDueText(t *testing.T) {
 		closure gemini.Closure
 		want    string
 	}{
-		{gemini.Closure{Kind: gemini.Quota, Named: true, Until: soon}, "The model's quota is used up until 14:32; I continue then."},
-		{gemini.Closure{Kind: gemini.Quota, Until: soon}, "The model's quota is used up; I try again at 14:32."},
-		{gemini.Closure{Kind: gemini.Quota, PerDay: true, Named: true, Until: tomorrow}, "The model's quota is used up until Friday, 27 November, 10:31 (it is a quota per day); I continue then."},
-		{gemini.Closure{Kind: gemini.Quota, PerDay: true, Until: soon}, "The model's quota for the day is used up; I try again at 14:32."},
-		{gemini.Closure{Kind: gemini.Overload, Named: true, Until: soon}, "The model is overloaded; I try again at 14:32."},
-		{gemini.Closure{Until: now.Add(-30 * time.Second)}, "The model takes no requests at the moment; I try again at 14:30."},
+		{gemini.Closure{Kind: gemini.Quota, Named: true, Until: soon}, "The model's quota is used up until 14:32; I'll continue then."},
+		{gemini.Closure{Kind: gemini.Quota, Until: soon}, "The model's quota is used up; I'll try again at 14:32."},
+		{gemini.Closure{Kind: gemini.Quota, PerDay: true, Named: true, Until: tomorrow}, "The model's daily quota is used up until Friday, 27 November, 10:31; I'll continue then."},
+		{gemini.Closure{Kind: gemini.Quota, PerDay: true, Until: soon}, "The model's daily quota is used up; I'll try again at 14:32."},
+		{gemini.Closure{Kind: gemini.Overload, Named: true, Until: soon}, "The model is overloaded; I'll try again at 14:32."},
+		{gemini.Closure{Until: now.Add(-30 * time.Second)}, "The model takes no requests at the moment; I'll try again at 14:30."},
 	} {
 		if got := dueText(c.closure, now); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.closure, got, c.want)

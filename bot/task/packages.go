@@ -20,7 +20,7 @@ func (a *attempt) reinstall(ctx context.Context) error {
 		return nil
 	}
 	if t.rec.Restored != a.container.ID {
-		a.shown.Set("the sandbox is a new one: reinstalling what was installed in the old one")
+		a.shown.Set("the container is new: reinstalling what was installed in the old one")
 		lost, err := a.container.Reinstall(ctx, names)
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -162,7 +162,7 @@ func (v Voice) lost() Message {
 		names = " " + text.Code(text.Cut(names, maxAround))
 	}
 	return v.bare(state.KindReply, "-packages-"+state.Hash(v.t.rec.Restored),
-		"📦 The sandbox is a new one. These packages were installed in the old one and could not be reinstalled:"+names+notes)
+		"📦 The container is new. These packages were installed in the old one and could not be reinstalled:"+names+notes)
 }
 
 // Queued returns the reaction for a queued task.

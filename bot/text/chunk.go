@@ -1,10 +1,13 @@
 package text
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Split cuts markdown into parts of at most max bytes, at the best place there is: between paragraphs, else between
 // lines, else between any two characters. A code fence is kept whole if it fits; otherwise it is closed at the end of a
-// part and opened again in the next.
+// part and opened again in the next. A table that is cut between two rows repeats its header.
 func Split(text string, max int) []string {
 	var parts []string
 	fence, head := "", "" // the line that opened the current fence; what the next part begins with
@@ -16,6 +19,8 @@ func Split(text string, max int) []string {
 		part := head + text[:cut]
 		if fence, head = open, ""; open != "" {
 			head = open + "\n"
+		} else if again := tableHead(part, text[cut:]); len(again) <= max/4 {
+			head = again
 		}
 		part = strings.TrimRight(part, "\n")
 		if open != "" {
@@ -45,6 +50,30 @@ func Fit(text string, size int, fits func(part string) bool) []string {
 		return []string{"…"}
 	}
 	return out
+}
+
+// delimiter is the second line of a table
+// (https://github.github.com/gfm/#delimiter-row).
+var delimiter = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+
+// tableHead returns the two header lines of the table that is cut at the end of part, or "".
+func tableHead(part, rest string) string {
+	first, _, _ := strings.Cut(rest, "\n")
+	if !strings.HasSuffix(part, "\n") || !strings.Contains(first, "|") || delimiter.MatchString(first) {
+		return ""
+	}
+	if at := strings.LastIndex(part, "\n\n"); at >= 0 {
+		part = part[at+2:]
+	}
+	before := ""
+	for line := range strings.Lines(part) {
+		if strings.Contains(line, "|") && strings.Contains(before, "|") &&
+			delimiter.MatchString(strings.TrimRight(line, "\r\n")) {
+			return before + line
+		}
+		before = line
+	}
+	return ""
 }
 
 // cutAt finds the best place at or before limit to cut text, which begins inside fence if that is not empty, and

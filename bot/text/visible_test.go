@@ -1,6 +1,7 @@
 package text
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,34 @@ func TestReveal(t *testing.T) {
 	}
 	if got != Visible(got) {
 		t.Error("the room sees less")
+	}
+}
+
+func TestTableGoesOn(t *testing.T) {
+	row := "| " + strings.Repeat("x", 60) + " | 2 |\n"
+	head := "| a | b |\n|---|:-:|\n"
+	parts := Split("Look:\n\n"+head+strings.Repeat(row, 20)+"\nThe end.", 512)
+	if len(parts) < 3 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	for i, part := range parts {
+		if !strings.HasPrefix(strings.TrimPrefix(part, "Look:\n\n"), head) && i < len(parts)-1 {
+			t.Errorf("part %d begins with %.30q", i, part)
+		}
+	}
+	if n := strings.Count(strings.Join(parts, "\n"), strings.TrimSpace(row)); n != 20 {
+		t.Errorf("%d rows", n)
+	}
+	for name, c := range map[string]struct{ part, rest string }{
+		"behind the table":  {head + row + "\n", "text | more"},
+		"no table":          {"a | b\nc | d\n", "e | f"},
+		"before the table":  {"text\n| a | b |\n", "|---|---|\n| 1 | 2 |"},
+		"in a line":         {head + "| a", " | b |\n"},
+		"a table has ended": {head + row, "text"},
+	} {
+		if got := tableHead(c.part, c.rest); got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }
 

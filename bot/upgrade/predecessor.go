@@ -79,7 +79,7 @@ func (r *Room) IsAhead(ctx context.Context) (bool, error) {
 		return true, err
 	}
 	m := r.Out.Notice(state.KindUpgrade, txn,
-		"⏳ I start as soon as the tasks in the previous room are finished and its workspace is here.")
+		"⏳ I'll start as soon as the tasks in the previous room are finished and its workspace is here.")
 	return true, r.Out.Queue(ctx, m)
 }
 

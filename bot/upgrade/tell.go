@@ -21,7 +21,7 @@ func (r *Room) tellPlain(ctx context.Context, tombstone state.Event) error {
 func (r *Room) tellUninvited(ctx context.Context, tombstone state.Event) error {
 	return r.tell(ctx, tombstone, "-uninvited", " was upgraded to "+text.Code(tombstone.Body.Successor)+
 		", but I am not allowed into that room. I stay in the old one until somebody invites me.",
-		"This room was replaced, and I am not allowed into the new one. Invite me there, and I bring workspace and "+
+		"This room was replaced, and I am not allowed into the new one. Invite me there, and I'll bring workspace and "+
 			"history along.")
 }
 

@@ -51,7 +51,7 @@ var commands = []cli.Command{
 	{Name: "backup", About: "write the bot's state into one file", Run: backup.Command},
 	{Name: "restore", About: "restore a backup into an empty state folder", Run: backup.Restore},
 	{Name: "self-update", About: "install the newest release, or a given one", Run: releases.SelfUpdate},
-	{Name: "release", About: "build and install a release", Run: releases.Make},
+	{Name: "release", About: "build, use or pack a release", Run: releases.Make},
 	{Name: "version", About: "print the version", Run: releases.Version},
 	// Releases before this one ask for a trial when they update to it; now the doctor is the trial.
 	{Name: "trial", Run: func(context.Context, *cli.App, []string) error { return nil }},

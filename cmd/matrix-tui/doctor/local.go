@@ -21,7 +21,7 @@ func checkPolicy(dir string) finding {
 	path := filepath.Join(dir, "policy.yaml")
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return good("policy %s does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these "+
+		return good("policy %s does not exist, which is fine: MATRIX_ALLOW says who may use the bot, and these "+
 			"commands need approval: %s", path, strings.Join(policy.DefaultApprovals, ", "))
 	}
 	if err == nil && !info.Mode().IsRegular() {

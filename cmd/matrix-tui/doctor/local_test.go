@@ -20,7 +20,7 @@ import (
 func TestCheckPolicy(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "policy.yaml")
-	begins(t, checkPolicy(dir), "ok   policy "+path+" does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these commands need approval: git push, ")
+	begins(t, checkPolicy(dir), "ok   policy "+path+" does not exist, which is fine: MATRIX_ALLOW says who may use the bot, and these commands need approval: git push, ")
 	begins(t, checkPolicy(filepath.Join(dir, "new")), "ok   policy "+dir+"/new/policy.yaml does not exist")
 	for text, want := range map[string]string{
 		"":                                  "ok   policy " + path,

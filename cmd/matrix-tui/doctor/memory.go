@@ -23,7 +23,7 @@ func checkIndex(ctx context.Context, cfg *settings.Config) finding {
 	case ctx.Err() != nil:
 		return skipped("memory of rooms: not read in %v", checkTime)
 	case damage.Is(err):
-		return good("memory of rooms: the index is damaged; it is made again from the record when a room needs it")
+		return good("memory of rooms: the index is damaged; it is made again when a room needs it")
 	case err != nil:
 		return bad("memory of rooms: %s", sentence.Text(err))
 	case h.Rooms == 0:

@@ -113,7 +113,7 @@ func judgeQuota(name, at, said string, r *gemini.Refusal) finding {
 		return bad("model %s: the key has no quota for it (%s): enable billing for the key, or set GEMINI_MODEL to auto or "+
 			"flash", name, said)
 	case r.PerDay:
-		return bad("model %s: the key's quota of the day is used up (%s): wait until it returns, raise it, or set "+
+		return bad("model %s: the key's daily quota is used up (%s): wait until it returns, raise it, or set "+
 			"GEMINI_MODEL to another model", name, said)
 	}
 	return good("model %s at %s accepts the key, but its quota is used up at the moment", name, at)

@@ -62,7 +62,7 @@ func TestCheckModels(t *testing.T) {
 			[]string{"FAIL model API API has no service in the region of this host (400 User location is not supported for the API use.): run the bot in a region"}},
 		{"a quota per minute", "gemini-4-pro", "", fakeAPI{"gemini-4-pro": {429, `{}`}}, false, []string{"ok   model gemini-4-pro at API accepts the key, but its quota is used up at the moment"}},
 		{"a quota per day", "gemini-4-pro", "", fakeAPI{"gemini-4-pro": {429, `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel"}]}]}}`}}, false,
-			[]string{"FAIL model gemini-4-pro: the key's quota of the day is used up (429"}},
+			[]string{"FAIL model gemini-4-pro: the key's daily quota is used up (429"}},
 		{"no quota", "gemini-4-pro", "", fakeAPI{"gemini-4-pro": {429, `{"error":{"message":"Quota exceeded, limit: 0"}}`}}, false, []string{"FAIL model gemini-4-pro: the key has no quota for it (429 Quota exceeded, limit: 0): enable billing"}},
 		{"an overload", "gemini-4-pro", "", fakeAPI{"gemini-4-pro": {503, `{"error":{"message":"The model is overloaded."}}`}}, false, []string{"skip model gemini-4-pro at API is overloaded (503 The model is overloaded.)"}},
 		{"a redirect", "gemini-4-pro", "", fakeAPI{"gemini-4-pro": {302, ""}}, false, []string{"FAIL model gemini-4-pro at API refused to answer (302"}},

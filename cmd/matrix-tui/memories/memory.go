@@ -31,7 +31,7 @@ type memoryAction struct {
 var memoryActions = []memoryAction{
 	{"status", "", "show what is kept, for one room or all", memoryStatus},
 	{"search", "QUERY", "search the memory of a room", memorySearch},
-	{"add", "TEXT", "add a note for good", memoryAdd},
+	{"add", "TEXT", "add a lasting note", memoryAdd},
 	{"forget", "ID", "remove an entry, or with -text all that contain a text", memoryForget},
 	{"reindex", "", "build the index of a room again, or of all", memoryReindex},
 	{"import", "FILE…", "import conversations: JSON lines {\"role\",\"name\",\"content\",\"time\"}", memoryImport},

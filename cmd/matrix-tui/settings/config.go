@@ -233,7 +233,7 @@ func (c *Config) Missing(storedLogin bool) (problems []string) {
 	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD",
 		" (or set MATRIX_ACCESS_TOKEN, or run `matrix-tui login`)")
 	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS",
-		"; without owners or MATRIX_ALLOW, nobody may talk to the bot")
+		"; without owners or MATRIX_ALLOW, nobody may use the bot")
 	need(c.GeminiKey.Set(), "GEMINI_API_KEY", "")
 	return problems
 }

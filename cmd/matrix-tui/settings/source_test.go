@@ -89,7 +89,7 @@ func TestMissing(t *testing.T) {
 		"MATRIX_HOMESERVER is missing; expected the address of the homeserver's client API, such as https://matrix.example.org",
 		"MATRIX_USER is missing; expected the bot's user ID, such as @bot:example.org",
 		"MATRIX_PASSWORD is missing; expected the password of the bot's account, in one line (or set MATRIX_ACCESS_TOKEN, or run `matrix-tui login`)",
-		"MATRIX_OWNERS is missing; expected a comma-separated list of user IDs, such as @alice:example.org,@bob:example.org; without owners or MATRIX_ALLOW, nobody may talk to the bot",
+		"MATRIX_OWNERS is missing; expected a comma-separated list of user IDs, such as @alice:example.org,@bob:example.org; without owners or MATRIX_ALLOW, nobody may use the bot",
 		"GEMINI_API_KEY is missing; expected a key of the Gemini API, in one line",
 	}
 	if diff := cmp.Diff(want, cfg.Missing(false)); diff != "" {
