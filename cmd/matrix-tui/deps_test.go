@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 	"bot/matrix/e2ee":     {"bot/matrix/decode"},
 	"bot/matrix/oauth":    {},
 	"bot/media":           {"bot/matrix", "bot/text", "sandbox"},
-	"bot/membership":      {"bot/matrix", "bot/outbox", "bot/policy", "bot/presence", "bot/roster", "bot/text", "bot/turn", "sandbox", "state"},
+	"bot/membership":      {"bot/matrix", "bot/outbox", "bot/policy", "bot/presence", "bot/roster", "bot/text", "bot/turn", "bot/upgrade", "sandbox", "state"},
 	"bot/metrics":         {"agent", "state"},
 	"bot/outbox":          {"bot/matrix", "bot/queue", "bot/task", "bot/text", "state"},
 	"bot/policy":          {},
