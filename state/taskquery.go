@@ -45,7 +45,9 @@ const (
 	queryTaskRooms   = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
 	queryWaiting     = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask + " ORDER BY room, seq"
 	queryWaitingIn   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask + " ORDER BY seq"
-	queryFinishTasks = "UPDATE task SET state = 'done', error = iif(ended = '', 'The bot left the room.', error)" +
+	queryFinishTasks = "UPDATE task SET state = 'done', error = CASE WHEN ended <> '' THEN error" +
+		" WHEN state = 'running' THEN 'The bot left the room while the task was running.'" +
+		" ELSE 'The bot left the room.' END" +
 		" WHERE room = ? AND " + open + " AND seq < ?"
 	queryTasksToMove = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state <> 'done'"
 )

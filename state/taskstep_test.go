@@ -122,3 +122,19 @@ func TestStepsAreOneTransaction(t *testing.T) {
 		t.Errorf("half a task: %v", err)
 	}
 }
+
+// A task that runs says so when the bot leaves its room, whoever notices that first: the journal, or the task itself.
+func TestFinishUpToSaysWhatRan(t *testing.T) {
+	j := newJournal(t)
+	queueTask(t, j, "!a", "$queued")
+	must(t, j.Tasks.Claim(ctx, queueTask(t, j, "!a", "$running")))
+	must(t, j.Tasks.FinishUpTo(ctx, "!a", 1000))
+	must(t, j.Tasks.GiveUp(ctx, "$running", "late"))
+	for key, want := range map[string]string{
+		"$queued": "The bot left the room.", "$running": "The bot left the room while the task was running.",
+	} {
+		if got, err := j.Tasks.Get(ctx, key); err != nil || got.State != TaskDone || got.Error != want {
+			t.Errorf("%s: %s, %q, %v", key, got.State, got.Error, err)
+		}
+	}
+}
