@@ -1,7 +1,6 @@
 package media
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -13,7 +12,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"matrix-tui/bot/matrix"
 )
@@ -33,8 +31,6 @@ const (
 	maxSide = 65535
 	// maxThumb bounds a thumbnail, in bytes.
 	maxThumb = 1 << 20
-	// thumbTime bounds how long an image is decoded.
-	thumbTime = 10 * time.Second
 )
 
 // dimensions reads an image's size from its header; 0, 0 if it is not an image or the size is absurd.
@@ -107,29 +103,17 @@ func thumbnail(ctx context.Context, data io.ReaderAt, kind string, width, height
 	if !scalable(kind, width, height) {
 		return nil
 	}
+	whole := cancelable{io.NewSectionReader(data, 0, 1<<62), ctx}
+	if kind == "image/jpeg" && jpegScans(whole, maxScans) > maxScans {
+		return nil
+	}
 	decoding.Lock()
 	defer decoding.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, thumbTime)
-	defer cancel()
-	full, _, err := image.Decode(cancelable{bufio.NewReader(io.NewSectionReader(data, 0, 1<<62)), ctx})
+	full, _, err := image.Decode(cancelable{io.NewSectionReader(data, 0, 1<<62), ctx})
 	if err != nil || full.Bounds().Dx() != width || full.Bounds().Dy() != height {
 		return nil
 	}
 	return encode(shrink(full, thumbWidth, thumbHeight))
-}
-
-// cancelable is a reader that fails when ctx ends. It reads little at once: a progressive JPEG can hold thousands of
-// scans of a few bytes, and each takes as long as a whole image.
-type cancelable struct {
-	*bufio.Reader
-	ctx context.Context
-}
-
-func (c cancelable) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.Reader.Read(p[:min(len(p), 64)])
 }
 
 // encode writes a thumbnail.
