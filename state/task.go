@@ -18,6 +18,9 @@ const (
 	TaskDone     TaskState = "done"
 )
 
+// LeftWhileRunning is why a task has no result that ran when the bot left its room.
+const LeftWhileRunning = "The bot left the room while the task was running."
+
 // Source is where a task came from. The words are on disk.
 type Source string
 

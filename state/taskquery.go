@@ -46,7 +46,7 @@ const (
 	queryWaiting     = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask + " ORDER BY room, seq"
 	queryWaitingIn   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask + " ORDER BY seq"
 	queryFinishTasks = "UPDATE task SET state = 'done', error = CASE WHEN ended <> '' THEN error" +
-		" WHEN state = 'running' THEN 'The bot left the room while the task was running.'" +
+		" WHEN state = 'running' THEN '" + LeftWhileRunning + "'" +
 		" ELSE 'The bot left the room.' END" +
 		" WHERE room = ? AND " + open + " AND seq < ?"
 	queryTasksToMove = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state <> 'done'"

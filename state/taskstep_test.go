@@ -131,7 +131,7 @@ func TestFinishUpToSaysWhatRan(t *testing.T) {
 	must(t, j.Tasks.FinishUpTo(ctx, "!a", 1000))
 	must(t, j.Tasks.GiveUp(ctx, "$running", "late"))
 	for key, want := range map[string]string{
-		"$queued": "The bot left the room.", "$running": "The bot left the room while the task was running.",
+		"$queued": "The bot left the room.", "$running": LeftWhileRunning,
 	} {
 		if got, err := j.Tasks.Get(ctx, key); err != nil || got.State != TaskDone || got.Error != want {
 			t.Errorf("%s: %s, %q, %v", key, got.State, got.Error, err)

@@ -276,26 +276,3 @@ func TestPriorTasksGo(t *testing.T) {
 		t.Errorf("context.md:\n%s", got)
 	}
 }
-
-// What was forgotten goes from every file of notes: as a note, as an entry of status.md that is cut, and, while the text is
-// known, as any line.
-func TestSyncStrips(t *testing.T) {
-	d := newDen(t)
-	long := "the walrus is called Emil. " + strings.Repeat("It eats fish. ", 200)
-	d.edit("status.md", func(string) string {
-		return workspace.StatusLines(noon, long, "Noted.") + workspace.StatusLines(noon, "count the doors", "Nine.")
-	})
-	d.edit("context.md", func(string) string { return "# Context\n\n- a long word about hunter2-hunter2 here\n- keep me\n" })
-	d.sync(nil)
-	if err := d.journal.Memory.KeepForgotten(t.Context(), "!r", workspace.StatusText(long)); err != nil {
-		t.Fatal(err)
-	}
-	d.sync(nil)
-	if got := d.read("status.md"); strings.Contains(got, "Emil") || !strings.Contains(got, "count the doors") {
-		t.Errorf("status.md:\n%s", got)
-	}
-	d.sync(scrub.Without("HUNTER2-hunter2"))
-	if got := d.read("context.md"); strings.Contains(got, "hunter2") || !strings.Contains(got, "keep me") {
-		t.Errorf("context.md:\n%s", got)
-	}
-}

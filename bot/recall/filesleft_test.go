@@ -11,6 +11,8 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/scrub"
+	"matrix-tui/workspace"
 )
 
 // broken is a container whose commands fail, or are cut.
@@ -119,5 +121,28 @@ func TestSyncRotatesLogs(t *testing.T) {
 	left, _ := filepath.Glob(d.path("memory/*"))
 	if len(left) != 5 || filepath.Base(left[0]) != "2026-01-04.md" {
 		t.Errorf("left are %v", left)
+	}
+}
+
+// What was forgotten goes from every file of notes: as a note, as an entry of status.md that is cut, and, while the text is
+// known, as any line.
+func TestSyncStrips(t *testing.T) {
+	d := newDen(t)
+	long := "the walrus is called Emil. " + strings.Repeat("It eats fish. ", 200)
+	d.edit("status.md", func(string) string {
+		return workspace.StatusLines(noon, long, "Noted.") + workspace.StatusLines(noon, "count the doors", "Nine.")
+	})
+	d.edit("context.md", func(string) string { return "# Context\n\n- a long word about hunter2-hunter2 here\n- keep me\n" })
+	d.sync(nil)
+	if err := d.journal.Memory.KeepForgotten(t.Context(), "!r", workspace.StatusText(long)); err != nil {
+		t.Fatal(err)
+	}
+	d.sync(nil)
+	if got := d.read("status.md"); strings.Contains(got, "Emil") || !strings.Contains(got, "count the doors") {
+		t.Errorf("status.md:\n%s", got)
+	}
+	d.sync(scrub.Without("HUNTER2-hunter2"))
+	if got := d.read("context.md"); strings.Contains(got, "hunter2") || !strings.Contains(got, "keep me") {
+		t.Errorf("context.md:\n%s", got)
 	}
 }

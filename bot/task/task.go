@@ -63,7 +63,7 @@ func (w *Work) Do(ctx context.Context) (err error) {
 	for {
 		out, err := w.perform(working)
 		if gone = errors.Is(context.Cause(working), errRoomGone); gone {
-			return giveUp(ctx, t, "The bot left the room while the task was running.")
+			return giveUp(ctx, t, state.LeftWhileRunning)
 		}
 		if err != nil {
 			return err
