@@ -37,9 +37,10 @@ type Gemini struct {
 // Offers are tools that the model has besides those of every run. The gateway must allow them.
 type Offers struct {
 	Search bool // a web search, which the provider bills per use
-	// Memory are the tools of the room's memory, in the form in which MCP lists them; nil is none. The gateway serves
-	// them at MemoryPath.
-	Memory json.RawMessage
+	// Tools are those of the room, in the form in which MCP lists them; nil is none. The gateway serves them at
+	// ToolsPath.
+	Tools     json.RawMessage
+	Remembers bool // Tools include those of the memory
 }
 
 var errDeadline, errStop = errors.New("the task's deadline has passed"), errors.New("the task was stopped")

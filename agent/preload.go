@@ -17,7 +17,7 @@ import (
 //     tool fails, and the script gives the model's next answer, which ends the run. The CLI's policy accepts no pattern
 //     with a repeated group, and a hook costs a process per command.
 //   - The stream calls every command successful: a line has the exit code, or the signal, of one that failed.
-//   - The script answers the CLI's questions about the memory's tools at its start. Calls do reach the server.
+//   - The script answers the CLI's questions about the room's tools at its start. Calls do reach the server.
 //   - A parked run that is never used writes nothing of a session: the CLI would empty the one that it resumes.
 //   - The CLI's retention would remove sessions that are needed, so the script removes the oldest others at the
 //     start: see sessionsFile.
@@ -53,17 +53,17 @@ type guard struct {
 	Model    string   `json:"model"`
 	Memory   string   `json:"memory"`
 
-	Server string          `json:"server"` // of the memory's tools
+	Server string          `json:"server"` // of the room's tools
 	Tools  json.RawMessage `json:"tools"`  // that it has, or null
 }
 
 func preload(t Task, o Offers) []byte {
 	about := memoryText
-	if o.Memory != nil {
+	if o.Remembers {
 		about += searchText
 	}
-	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model(), about, proxy + MemoryPath,
-		o.Memory})
+	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model(), about, proxy + ToolsPath,
+		o.Tools})
 	if err != nil {
 		panic(err) // strings
 	}

@@ -88,16 +88,17 @@ func TestRunSpec(t *testing.T) {
 	}
 }
 
-// The tools of the memory are offered only if there is a memory, and their list is in the preloaded script.
+// The room's tools are offered, the model is told about the memory only if they include it, and their list is in the preloaded script.
 func TestOffers(t *testing.T) {
 	list := json.RawMessage(`{"tools":[{"name":"memory_search"}]}`)
 	for what, c := range map[string]struct {
-		offers            Offers
-		server, told, web bool
+		offers                    Offers
+		server, listed, told, web bool
 	}{
-		"nothing": {Offers{}, false, false, false},
-		"search":  {Offers{Search: true}, false, false, true},
-		"memory":  {Offers{Memory: list}, true, true, false},
+		"nothing": {Offers{}, false, false, false, false},
+		"search":  {Offers{Search: true}, false, false, false, true},
+		"tools":   {Offers{Tools: list}, true, true, false, false},
+		"memory":  {Offers{Tools: list, Remembers: true}, true, true, true, false},
 	} {
 		spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p"}, c.offers)
 		var all struct {
@@ -110,14 +111,14 @@ func TestOffers(t *testing.T) {
 		if err := json.Unmarshal(spec.Files[0].Data, &all); err != nil {
 			t.Fatal(err)
 		}
-		if s, ok := all.Servers["memory"]; ok != c.server || ok && (s.HTTPURL != "http://127.0.0.1:3128/memory" || s.Timeout != 15000) {
+		if s, ok := all.Servers["room"]; ok != c.server || ok && (s.HTTPURL != "http://127.0.0.1:3128/tools" || s.Timeout != 15000) {
 			t.Errorf("%s: servers %+v", what, all.Servers)
 		}
 		if (len(all.Tools.Exclude) == 0) != c.web {
 			t.Errorf("%s: excluded %q", what, all.Tools.Exclude)
 		}
 		script := string(spec.Files[3].Data)
-		if strings.Contains(script, `{"name":"memory_search"}`) != c.told || strings.Contains(script, "call `mcp_memory_memory_search`") != c.told {
+		if strings.Contains(script, `{"name":"memory_search"}`) != c.listed || strings.Contains(script, "call `mcp_room_memory_search`") != c.told {
 			t.Errorf("%s: script %.3000s", what, script)
 		}
 	}

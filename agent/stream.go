@@ -181,7 +181,7 @@ func (s *stream) ask(asked string) {
 
 func (s *stream) call(l gjson.Result) {
 	s.asked = ""
-	name, lookup := strings.CutPrefix(clean.Line(l.Get("tool_name").Str, 64), memoryTools)
+	name, lookup := strings.CutPrefix(clean.Line(l.Get("tool_name").Str, 64), roomTools)
 	if s.tools == nil {
 		s.tools = map[string]int{}
 	}

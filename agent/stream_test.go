@@ -46,7 +46,7 @@ func TestStreamEvents(t *testing.T) {
 {"type":"message","role":"assistant","content":"Two files."}`,
 			[]Event{{Kind: EventText, Text: "I look."}, {Kind: EventTool, ID: "a", Tool: "run_shell_command", Detail: "ls -l", Purpose: "list"},
 				{Kind: EventToolResult, ID: "a", Tool: "run_shell_command", Detail: "one two"}, {Kind: EventText, Text: "Two files."}}, "Two files."},
-		{"a look into the memory", `{"type":"tool_use","tool_name":"mcp_memory_memory_search","tool_id":"a","parameters":{"query":"which port?"}}
+		{"a look into the memory", `{"type":"tool_use","tool_name":"mcp_room_memory_search","tool_id":"a","parameters":{"query":"which port?"}}
 {"type":"tool_result","tool_id":"a","status":"success","output":"5433"}`,
 			[]Event{{Kind: EventTool, ID: "a", Tool: "memory_search", Detail: "which port?"}, {Kind: EventToolResult, ID: "a", Tool: "memory_search", Detail: "5433"}}, ""},
 		{"without text after a tool, all text is the answer", `{"type":"message","role":"assistant","content":"I look."}

@@ -20,7 +20,7 @@ func TestTypedNames(t *testing.T) {
 	} {
 		d := newDeciding(t, grouped)
 		d.bot.profile.Learn("Builder Bob 🤖")
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 		d.says("$1", "@ann:here", "m.room.message", body, 0)
 		d.decides()
 		if line := d.line(); (len(line) == 1) != heard {
@@ -39,7 +39,7 @@ func TestStopWord(t *testing.T) {
 		{"@ann:here", "stop the server", false}, {"@bob:here", "stop", false},
 	} {
 		d := newDeciding(t, grouped)
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 		d.text("$1", "@ann:here", "@bot:here deploy it", 0)
 		d.decides()
 		rec := d.running("$1")
@@ -77,7 +77,7 @@ func TestPlainYesApprovesNothing(t *testing.T) {
 // Somebody whom the bot does not work for is told so once a day, if they address it.
 func TestInVain(t *testing.T) {
 	d := newDeciding(t, "defaults:\n  allow: []\n")
-	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 	for i, body := range []string{"hello everybody", "@bot:here hello", "@bot:here are you there?"} {
 		d.text(fmt.Sprintf("$%d", i), "@eve:here", body, time.Duration(i)*24*time.Hour) // her server's clock does not matter
 	}
@@ -92,7 +92,7 @@ func TestInVain(t *testing.T) {
 func TestJoined(t *testing.T) {
 	d := newDeciding(t, "defaults:\n  allow: ['@*:here']\n")
 	for i, members := range []int{2, 3, 3} {
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), members)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), members)
 		d.at = d.at.Add(time.Second)
 		d.commit(fmt.Sprintf(`{"event_id":"$%d","type":"m.room.member","sender":"@p%d:here","state_key":"@p%d:here","origin_server_ts":%d,"content":{"membership":"join"}}`, i, i, i, d.at.UnixMilli()))
 		d.decides()
@@ -145,7 +145,7 @@ func TestPolls(t *testing.T) {
 	for policy, want := range map[string]string{everything: "Which one?\n1. red\n2. green", grouped: ""} {
 		for eventType, content := range map[string]string{"org.matrix.msc3381.poll.start": early, "m.poll.start": stable} {
 			d := newDeciding(t, policy)
-			d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+			d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 			d.says("$1", "@ann:here", eventType, content, 0)
 			d.decides()
 			if got := strings.Join(d.line(), ""); got != want {

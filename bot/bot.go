@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -51,6 +52,7 @@ type Bot struct {
 	log        zerolog.Logger
 	tasks      *task.Deps        // dependencies of the tasks in all rooms
 	waits      *pending.Schedule // tasks that wait for an answer
+	clockwork  Clockwork
 	policy     *policy.Source
 	proof      *proof.Rules
 	roster     *roster.Roster
@@ -69,6 +71,9 @@ type Bot struct {
 	watch    *alert.Watch
 
 	outboxes *outbox.Shared
+
+	naming     atomic.Bool // the names of rooms are being asked for: see Page
+	forgetting sync.Mutex  // held while somebody has a room forget something on the page
 
 	mu    sync.Mutex
 	rooms map[string]*room
@@ -97,6 +102,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		rooms:   map[string]*room{},
 	}
 	b.work.Log = cfg.Log
+	b.clockwork = Clockwork{bot: b, changed: make(chan struct{}, 1)}
 	b.roster = &roster.Roster{Log: cfg.Log, Access: roster.Access{Policy: b.policy, Owners: cfg.Owners, Allow: cfg.Allow}}
 	b.membership = membership.Shared{Roster: b.roster, Profile: &b.profile, Pairing: pairing}
 	b.tasks = b.deps()
@@ -120,6 +126,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	})
 	b.commands = &command.Deps{
 		Bot: commandBot{b}, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates,
+		PageURL: cfg.PageURL,
 	}
 	b.judge = &admit.Judge{Journal: parts.Journal, Roster: b.roster, Profile: &b.profile, Waits: b.waits, Group: &b.work,
 		Joins: cfg.Debounce > 0}
@@ -199,6 +206,9 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.upgrades.Resume(ctx); err != nil {
 		return err
 	}
+	if err := finishEdits(ctx, b); err != nil {
+		return err
+	}
 	if err := b.outboxes.NoteUnderWay(ctx); err != nil {
 		return err
 	}
@@ -215,6 +225,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.work.Spawn(func() { b.purge(ctx) })
 	b.work.Spawn(func() { b.keepSnapshots(ctx) })
 	b.work.Spawn(func() { b.watchWaits(ctx) })
+	b.work.Spawn(func() { b.clockwork.run(ctx) })
 	b.work.Spawn(func() { b.keys.Watch(ctx, b.clock.Now) })
 	b.work.Spawn(func() { b.account.Keys.Keep(ctx) })
 	b.work.Spawn(func() { b.watch.Run(ctx) })
@@ -269,6 +280,9 @@ type hostClock struct {
 
 // Now returns the time for everything that expires.
 func (c *hostClock) Now() time.Time { return c.Clock.Now(c.account.Now()) }
+
+// Shown implements [task.Clock].
+func (c *hostClock) Shown() time.Time { return c.account.Now().Round(0) }
 
 // In returns when a time limit that begins now is over.
 func (c *hostClock) In(d time.Duration) time.Time { return c.Clock.In(c.account.Now().Round(0), d) }

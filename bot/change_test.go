@@ -82,7 +82,7 @@ func TestRedactedSteer(t *testing.T) {
 // An edited command, and an edit that adds the mention.
 func TestMentionByEdit(t *testing.T) {
 	d := newDeciding(t, grouped)
-	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 	d.text("$1", "@ann:here", "deploy it", 0)
 	d.decides()
 	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* @bot:here deploy it","m.mentions":{"user_ids":["@bot:here"]},"m.new_content":{"msgtype":"m.text","body":"@bot:here deploy it","m.mentions":{"user_ids":["@bot:here"]}},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, time.Second)
@@ -133,7 +133,7 @@ func TestEditToUnknownCommand(t *testing.T) {
 			t.Errorf("%s: what comes right after it joins the withdrawn task: %q", body, line)
 		}
 		d = newDeciding(t, grouped)
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 		d.text("$1", "@ann:here", "deploy it", 0)
 		d.decides()
 		d.says("$2", "@ann:here", "m.room.message", strings.ReplaceAll(edit, body, "@bot:here "+body), time.Second)

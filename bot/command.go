@@ -5,6 +5,7 @@ import (
 
 	"matrix-tui/bot/command"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // doCommand carries out a command.
@@ -17,6 +18,19 @@ func (r *room) doCommand(ctx context.Context, row state.Event) error {
 
 // commandBot is the bot as commands see it. It implements [command.Bot].
 type commandBot struct{ *Bot }
+
+// Scheduled implements [command.Bot].
+func (b commandBot) Scheduled() { b.clockwork.Changed() }
+
+// Admit is part of [command.Bot].
+func (b commandBot) Admit(ctx context.Context, code, user string, proof event.Encryption) (string, error) {
+	return PageOf(b.Bot).Admit(ctx, code, user, proof)
+}
+
+// SignOut is part of [command.Bot].
+func (b commandBot) SignOut(ctx context.Context, user string) error {
+	return PageOf(b.Bot).LeaveAll(ctx, user)
+}
 
 // Greet is part of [command.Bot].
 func (b commandBot) Greet(ctx context.Context, m state.Message) error {

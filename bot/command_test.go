@@ -11,7 +11,7 @@ import (
 func TestUnknownCommand(t *testing.T) {
 	for body, task := range map[string]bool{"!deploy the site": false, "!task !deploy the site": true, "!important: deploy": true, "!!!": true} {
 		d := newDeciding(t, "")
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 2)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 2)
 		d.text("$1", "@ann:here", body, 0)
 		d.decides()
 		out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)
@@ -21,7 +21,7 @@ func TestUnknownCommand(t *testing.T) {
 		}
 	}
 	d := newDeciding(t, grouped)
-	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 	d.text("$0", "@ann:here", "@bot:here deploy it", 0)
 	d.decides()
 	d.asksIn("$0", "Which?", "")

@@ -61,6 +61,7 @@ type Config struct {
 	UpdateWait       time.Duration  // how long an update waits for running tasks
 	MediaMax         int64          // maximum size of one file in bytes, incoming and outgoing
 	AlertRoom        string         // room for alerts about the host; "": none, unless `!alerts here` sets one
+	PageURL          string         // where people reach the page, without a slash at its end; "": there is none
 	Version          string
 	// Rehearsal ends Run with Ready's error before the first batch of events is stored.
 	Rehearsal bool

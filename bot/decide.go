@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -80,15 +81,7 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 	case event.KindReaction:
 		return r.decider.Reaction(ctx, row)
 	case event.KindEdit:
-		order, err := r.decider.Edit(ctx, row) // which needs what the message said first
-		if err == nil && order != nil {
-			err = r.doCommand(ctx, *order)
-		}
-		if err != nil {
-			return err
-		}
-		r.relearn(ctx, row)
-		return nil
+		return r.doEdit(ctx, row)
 	case event.KindRedaction:
 		return r.doRedaction(ctx, row)
 	case event.KindEntered:
@@ -103,6 +96,24 @@ func (r *room) doControl(ctx context.Context, row state.Event) error {
 		return r.members.Do(ctx, row)
 	}
 	return r.turn.Finish(ctx, row)
+}
+
+// doEdit decides about an edit and then replaces what its message said: the decision needs that.
+func (r *room) doEdit(ctx context.Context, row state.Event) error {
+	edit := state.OpenEdit{Room: r.id, Event: row.ID}
+	if err := r.bot.Journal.Memory.BeginEdit(ctx, edit); err != nil {
+		return err
+	}
+	order, err := r.decider.Edit(ctx, row)
+	if err == nil && order != nil {
+		err = r.doCommand(ctx, *order)
+	}
+	if err != nil {
+		return err
+	}
+	crash.At("edited")
+	r.finish(ctx, row, edit)
+	return nil
 }
 
 // doRedaction withdraws what a message has asked for, and removes what it said wherever that is kept.

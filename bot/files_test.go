@@ -10,7 +10,7 @@ import (
 // In a group, where a picture cannot mention the bot, it belongs to the words that its sender writes right after it.
 func TestFilesBeforeMentionInGroup(t *testing.T) {
 	d := newDeciding(t, grouped)
-	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 	d.text("$1", "@ann:here", "@bot:here a task", 0)
 	d.says("$2", "@ann:here", "m.room.message", aFile, 200*time.Millisecond)
 	d.decides()

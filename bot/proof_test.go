@@ -67,7 +67,7 @@ func TestOwnersProve(t *testing.T) {
 			d := newDeciding(t, c.policy)
 			d.bot.proof.All = c.proof
 			d.bot.roster.Direct.Take(map[string][]string{"@ann:here": {d.id}})
-			d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 2)
+			d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 2)
 			if i > 3 && c.told == "" {
 				continue // those look at the host
 			}
@@ -87,7 +87,7 @@ func TestOwnersProve(t *testing.T) {
 		}
 		d := newDeciding(t, c.policy)
 		d.bot.proof.All = c.proof
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 2)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 2)
 		if d.proves("$1", textOf("!help"), c.how); c.proof != policy.ProofAll && !strings.Contains(d.said("$1"), "!help all") {
 			t.Errorf("%+v: told %q", c, d.said("$1"))
 		}
@@ -244,7 +244,7 @@ func TestApprovalsProve(t *testing.T) {
 func TestAllProve(t *testing.T) {
 	quiet := newDeciding(t, grouped)
 	quiet.bot.proof.All = policy.ProofAll
-	quiet.bot.roster.Joined.Learn(quiet.id, quiet.bot.roster.Joined.Version(), 3)
+	quiet.bot.roster.Joined.Learn(quiet.id, quiet.bot.roster.Joined.Version(quiet.id), 3)
 	for id, content := range map[string]string{"$a": textOf("nice weather"), "$b": aFile} {
 		quiet.proves(id, content, event.Unencrypted)
 	}

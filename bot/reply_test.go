@@ -17,8 +17,8 @@ func TestAnswerMentions(t *testing.T) {
 		members, invited int
 		want             []string
 	}{{2, 0, nil}, {2, 1, []string{"@ann:here"}}, {3, 0, []string{"@ann:here"}}} {
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), c.members)
-		d.bot.roster.Invited.Learn(d.id, d.bot.roster.Invited.Version(), c.invited)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), c.members)
+		d.bot.roster.Invited.Learn(d.id, d.bot.roster.Invited.Version(d.id), c.invited)
 		parts := taskRoom{d.room}.Render(t.Context(), task.Message{Mention: "@ann:here", Long: &task.Long{}, Message: state.Message{
 			Relation: state.Reply, Target: "$task", Small: "2 s", Body: "ask @bob:here\n\n" + strings.Repeat("more\n\n", 3000),
 		}})

@@ -156,7 +156,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 // allowed reports whether a task may start: its requester may have been blocked
 // since.
 func (r *room) allowed(rec state.Task) bool {
-	return rec.Source == state.FromHTTP || r.bot.roster.Hears(r.id, rec.Requester)
+	return rec.Source == state.FromHTTP || r.bot.hears(r.id, rec.Requester)
 }
 
 // alarm tells the room about an internal error that stalls its queue, at most every

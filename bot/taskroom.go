@@ -181,7 +181,7 @@ func (b *Bot) deps() *task.Deps {
 		Config: task.Config{
 			Tmp: tmp(b.StateDir), Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
 			QuotaWait: b.QuotaWait, NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete,
-			Debounce: b.Debounce, MediaMax: b.MediaMax,
+			Debounce: b.Debounce, MediaMax: b.MediaMax, PageURL: b.PageURL,
 		},
 		Shared: container.Shared{
 			Limits:   container.Limits{Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs, Files: b.Files},

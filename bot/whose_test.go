@@ -47,7 +47,7 @@ func (d *deciding) asksIn(ev, question, held string) state.Task {
 func TestChatterIsNoAnswer(t *testing.T) {
 	for _, held := range []string{"", "git push --force"} {
 		d := newDeciding(t, grouped)
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 		d.text("$1", "@ann:here", "@bot:here deploy it", 0)
 		d.decides()
 		rec := d.asksIn("$1", "Production or staging?", held)
@@ -106,7 +106,7 @@ func TestStopInThread(t *testing.T) {
 // A reply to the bot within a thread, from a client without m.mentions, must be heard in a group.
 func TestReplyInThread(t *testing.T) {
 	d := newDeciding(t, grouped)
-	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 	if err := d.bot.Journal.Messages.Queue(t.Context(), state.Message{Txn: "x", Room: d.id, Kind: state.KindFinal, Event: "$result", Status: state.Sent}); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestBurstBehindRunning(t *testing.T) {
 // In a group, pictures right after a mention need no mention, also while another task runs.
 func TestFilesBehindRunningInGroup(t *testing.T) {
 	d := newDeciding(t, grouped)
-	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+	d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 	d.text("$0", "@bob:here", "@bot:here a long task of Bob", 0)
 	d.decides()
 	d.running("$0")
@@ -182,7 +182,7 @@ func TestFilesBehindRunningInGroup(t *testing.T) {
 func TestMentionedCommand(t *testing.T) {
 	for _, body := range []string{"@bot:here: !stop", "bot: !stop", "@bot:here !status"} {
 		d := newDeciding(t, grouped)
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 		d.bot.profile.Learn("bot")
 		d.text("$0", "@bob:here", "@bot:here a long task of Bob", 0)
 		d.decides()
@@ -199,7 +199,7 @@ func TestMentionedCommand(t *testing.T) {
 func TestCommandsOfOtherBots(t *testing.T) {
 	for _, body := range []string{"!ask what", "!stats", "!news", "!poll", "!pairs", "!steam id", "!room", "!alert me"} {
 		d := newDeciding(t, grouped)
-		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(), 3)
+		d.bot.roster.Joined.Learn(d.id, d.bot.roster.Joined.Version(d.id), 3)
 		d.text("$1", "@ann:here", body, 0)
 		d.decides()
 		out, _ := d.bot.Journal.Messages.Unsent(t.Context(), d.id)

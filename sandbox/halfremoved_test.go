@@ -83,6 +83,36 @@ func TestHalfRemoved(t *testing.T) {
 	}
 }
 
+// A container that goes on although podman has removed its files ends, and another one takes its place.
+func TestRemovedFiles(t *testing.T) {
+	spec := testSpec(t)
+	gatewayFor(t, testRooms, spec.Room)
+	container := ensure(t, spec)
+	until(t, "the container offers a connection", func() bool { return offered(testRooms, spec.Room) })
+	data, err := containers.Inspect(testPodman.with(t.Context()), container.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper := data.GraphDriver.Data["UpperDir"]
+	if data.GraphDriver.Name != "overlay" || upper == "" {
+		skipHost(t, "podman's storage driver is "+data.GraphDriver.Name)
+	}
+	if err := os.RemoveAll(upper); err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, spec) // on the connection that it has offered
+	until(t, "the container has ended", func() bool {
+		data, err := containers.Inspect(testPodman.with(t.Context()), container.ID, nil)
+		return err == nil && !data.State.Running
+	})
+	if err := testRooms.Remove(t.Context(), container.Name, container.Room, ""); err != nil {
+		t.Fatal(err)
+	}
+	if next := ensure(t, spec); next.ID == container.ID {
+		t.Error("no other container")
+	}
+}
+
 // killBelow kills every process that was started with the storage, and reports whether there was none. Some time after a
 // command in a container has ended, conmon runs podman to clean up, and that creates the storage's folders again.
 func killBelow(t *testing.T, root string) (none bool) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/system"
@@ -81,16 +82,17 @@ func (s *service) Database(ctx context.Context) (string, error) {
 	return info.Host.DatabaseBackend, nil
 }
 
-// Runtime returns the name and path of the runtime under which podman's service starts containers. It returns an error
-// if the runtime cannot be executed.
-func (s *service) Runtime(ctx context.Context) (name, path string, err error) {
+// Runtime returns name and path of the runtime under which podman's service starts containers, and what that says about
+// its version, such as "crun version 1.14.1". It returns an error if the runtime cannot be executed.
+func (s *service) Runtime(ctx context.Context) (name, path, version string, err error) {
 	info, err := s.info(ctx)
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
-	if info.Host.OCIRuntime == nil {
-		return "", "", errors.New("podman cannot execute its runtime")
+	runtime := info.Host.OCIRuntime
+	if runtime == nil {
+		return "", "", "", errors.New("podman cannot execute its runtime")
 	}
-	path = info.Host.OCIRuntime.Path
-	return filepath.Base(path), path, nil
+	version, _, _ = strings.Cut(runtime.Version, "\n")
+	return filepath.Base(runtime.Path), runtime.Path, version, nil
 }

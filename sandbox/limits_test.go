@@ -57,7 +57,7 @@ func TestEnsureWithoutControllers(t *testing.T) {
 // A runtime that cannot set a limit does not start the container, and nothing starts it without. Once the settings ask for
 // no limits, it is created again.
 func TestRuntimeRefusesLimits(t *testing.T) {
-	_, real, err := needPodman(t).Runtime(t.Context())
+	_, real, _, err := needPodman(t).Runtime(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type operation struct {
 	stdin          io.Reader           // nil = empty; a Read that blocks is waited for
 	stdout, stderr io.Writer           // nil = dropped
 	begun          func(boxinit.Reply) // with Follow: called when the run was started
+	gap            time.Duration       // after which the container is given up if nothing goes on; 0 = never
 }
 
 // Exit codes of a container that has no such boxinit, because its image is older or the agent has removed it.
@@ -67,6 +69,9 @@ func (o operation) on(conn io.ReadWriteCloser) (boxinit.Reply, error) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	defer conn.Close()
+	if c, ok := conn.(net.Conn); ok && o.gap > 0 {
+		conn = &paced{c, o.gap}
+	}
 	frames := boxinit.NewFrames(conn)
 	if err := frames.WriteJSON(boxinit.FrameRequest, o.Request); err != nil {
 		return boxinit.Reply{}, fmt.Errorf("%w: %w", errLost, err)
@@ -75,7 +80,7 @@ func (o operation) on(conn io.ReadWriteCloser) (boxinit.Reply, error) {
 		crash.At("requested")
 	}
 	var unread error // valid after sending
-	if o.Op == boxinit.OpExec || o.Op == boxinit.OpWrite {
+	if o.Op == boxinit.OpExec || o.Op == boxinit.OpWrite || o.Op == boxinit.OpUpload {
 		sending.Go(func() {
 			if unread = frames.Send(o.stdin); unread != nil {
 				conn.Close()
@@ -88,6 +93,28 @@ func (o operation) on(conn io.ReadWriteCloser) (boxinit.Reply, error) {
 		err = cmp.Or(unread, err)
 	}
 	return reply, err
+}
+
+// paced is a connection that breaks if nothing goes on for a while, in either direction.
+type paced struct {
+	net.Conn
+	gap time.Duration
+}
+
+// Read waits for the other side, as long as something is written meanwhile.
+func (p *paced) Read(b []byte) (int, error) {
+	if err := p.SetDeadline(time.Now().Add(p.gap)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Read(b)
+}
+
+// Write is the same for the other direction.
+func (p *paced) Write(b []byte) (int, error) {
+	if err := p.SetDeadline(time.Now().Add(p.gap)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Write(b)
 }
 
 // answer reads what comes back.

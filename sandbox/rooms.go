@@ -79,13 +79,31 @@ func (r *Rooms) answering(ctx context.Context, spec Spec) *Ensured {
 	if !ok || last.spec != spec.identity() || spec.Fresh && (last.Outdated || r.newer(ctx, last.Image, spec.Image)) {
 		return nil
 	}
-	conn := r.offers.ready(ctx, spec.Room)
-	if conn == nil {
+	if !r.answers(ctx, spec.Room) {
 		return nil
 	}
-	conn.Close()
 	last.Created, last.Started = false, false
 	return &last.Ensured
+}
+
+// answers reports whether a room's container answers on a connection that it has offered.
+func (r *Rooms) answers(ctx context.Context, room string) bool {
+	conn := r.offers.ready(ctx, room)
+	if conn == nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// Answering returns a room's container if it was ensured before, runs and answers, or nil. It starts nothing, and does
+// not ask the engine.
+func (r *Rooms) Answering(ctx context.Context, room string) *Container {
+	kept, _ := r.ensured.Load(room)
+	if last, ok := kept.(ensured); ok && r.answers(ctx, room) {
+		return r.container(last.Ensured)
+	}
+	return nil
 }
 
 // engineAnswers is how long the engine may take to answer while there is another way to the container.

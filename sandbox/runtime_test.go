@@ -15,7 +15,7 @@ import (
 // serviceUnder is podman on a service that runs its containers under a runtime called like that, which is podman's own.
 func serviceUnder(t *testing.T, name string) *Rooms {
 	t.Helper()
-	_, real, err := needPodman(t).Runtime(t.Context())
+	_, real, _, err := needPodman(t).Runtime(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,9 @@ func TestStopUnused(t *testing.T) {
 	if !stop(time.Now()) {
 		t.Error("an unused container was not stopped")
 	}
+	if there := testRooms.Answering(t.Context(), spec.Room); there != nil {
+		t.Error("a stopped container answers")
+	}
 	if got := infoOf(t, container.Name); got.State != "exited" || got.Started.IsZero() {
 		t.Errorf("after the stop: %+v", got)
 	}
@@ -51,6 +54,7 @@ func TestStopUnused(t *testing.T) {
 		t.Error("a stopped container is not reported as stopped")
 	}
 	again := ensure(t, spec)
+	until(t, "it answers", func() bool { return testRooms.Answering(t.Context(), spec.Room) != nil })
 	if again.Created || !again.Started || again.ID != container.ID {
 		t.Errorf("the next Ensure: %+v", again)
 	}

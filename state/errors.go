@@ -16,6 +16,9 @@ var ErrTwice = errors.New("the message is another event already")
 // ErrLocked means that another process uses the same state directory.
 var ErrLocked = errors.New("state directory is in use")
 
+// ErrFull means that a room has as many entries as it may.
+var ErrFull = errors.New("no room for another entry")
+
 // ErrNewer means that a file was written by a newer release than this one.
 var ErrNewer = errors.New("written by a newer release")
 

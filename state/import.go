@@ -11,9 +11,9 @@ import (
 // testdata/journal8.sql, two releases after the first one with schema 12.
 const oldestSchema = 8
 
-// importTables replaces the tables of schema 8 or 9 by those of this release and copies their rows: the columns that
-// both have. New columns get their defaults.
-func importTables(ctx context.Context, tx *sql.Tx) error {
+// importTables replaces the tables of an earlier schema by those of this release and copies their rows: the columns
+// that both have. New columns get their defaults.
+func importTables(ctx context.Context, tx *sql.Tx, version int) error {
 	const list = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' " +
 		"ESCAPE '!'"
 	indexes, err := queryAll(ctx, tx, scanText, list, "index")
@@ -47,7 +47,10 @@ func importTables(ctx context.Context, tx *sql.Tx) error {
 			return fmt.Errorf("import %s: %w", name, err)
 		}
 	}
-	return execAll(ctx, tx, append([]string{importUnsent}, last...)...)
+	if version < 12 {
+		last = append([]string{importUnsent}, last...)
+	}
+	return execAll(ctx, tx, last...)
 }
 
 // importUnsent fills the columns of unsent messages, whose content was Matrix JSON. What others said stays empty.

@@ -31,6 +31,8 @@ type Journal struct {
 	Messages    *Messages
 	Memory      *Memory
 	Budget      *Budget
+	Schedule    *Schedule
+	Visits      *Visits
 	Snapshots   *Snapshots
 	Removal     *Removal
 
@@ -65,8 +67,8 @@ func assemble(c *core) *Journal {
 	stale := make(chan struct{}, 1)
 	return &Journal{core: c, Events: &Events{c}, Undecrypted: &Undecrypted{c}, Gaps: &Gaps{c}, Tasks: &Tasks{c},
 		Messages: &Messages{c},
-		Memory:   &Memory{c}, Budget: &Budget{c}, Snapshots: &Snapshots{core: c, stale: stale},
-		Removal: &Removal{core: c, stale: stale}}
+		Memory:   &Memory{c}, Budget: &Budget{c}, Schedule: &Schedule{c}, Visits: &Visits{c},
+		Snapshots: &Snapshots{core: c, stale: stale}, Removal: &Removal{core: c, stale: stale}}
 }
 
 // OpenJournal opens or creates the journal at path. If the file is damaged, or was marked as damaged, its newest

@@ -99,8 +99,9 @@ func TestQueriesUseIndices(t *testing.T) {
 		queryTask: "sqlite_autoindex_task_1", queryExecution: "sqlite_autoindex_task_2", queryTaskOf: "sqlite_autoindex_task_3", queryInThread: "task_thread",
 		queryLastTask: "task_begun", queryPartOf: "task_begun", queryLastActive: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",
 		queryFinishTasks: "task_open", queryWaiting: "task_waiting", queryWaitingIn: "task_waiting", queryTasksToMove: "sqlite_autoindex_task_3",
-		queryMessage: "sqlite_autoindex_message_1", queryMessageOf: "message_event", queryUnsent: "message_unsent", queryUnsentRooms: "message_unsent", queryAnswered: "sqlite_autoindex_message_1",
-		querySaidAfter: "event_room", queryTextAfter: "message_at",
+		queryMessage: "sqlite_autoindex_message_1", queryMessageOf: "message_event", queryFilesOf: "message_event", queryUnsent: "message_unsent", queryUnsentRooms: "message_unsent", queryAnswered: "sqlite_autoindex_message_1",
+		queryEntries: "sqlite_autoindex_entry_1", queryEntry: "sqlite_autoindex_entry_1", queryDue: "entry_next", queryZones: "entry_zone", queryNextEntry: "entry_next", stopRuns: "task_open",
+		queryTxn: "sqlite_autoindex_message_1", querySaidAfter: "event_room", queryTextAfter: "message_at",
 	} {
 		plan, err := queryAll(ctx, j.db, func(row scanner) (string, error) {
 			var text string

@@ -1,10 +1,12 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,9 +115,11 @@ const (
 		"mentions, file, " +
 		"event, seq, status, error"
 
-	queryMessage     = "SELECT " + messageColumns + " FROM message WHERE txn = ?"
-	queryUnsent      = "SELECT " + messageColumns + " FROM message WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
-	queryMessageOf   = "SELECT " + messageColumns + " FROM message WHERE room = ? AND event = ? AND event <> ''"
+	queryMessage   = "SELECT " + messageColumns + " FROM message WHERE txn = ?"
+	queryUnsent    = "SELECT " + messageColumns + " FROM message WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
+	queryMessageOf = "SELECT " + messageColumns + " FROM message WHERE room = ? AND event = ? AND event <> ''"
+	queryFilesOf   = "SELECT " + messageColumns + " FROM message WHERE room = ? AND event <> '' AND task = ? AND " +
+		"kind = 'file' LIMIT ?"
 	queryAnswered    = "SELECT count(*) FROM message WHERE txn IN (? || '-f0', ? || '-f0-s', ? || '-a')"
 	queryUnsentRooms = "SELECT DISTINCT room FROM message WHERE status = 0 ORDER BY room"
 )
@@ -195,6 +199,14 @@ func (j *Messages) Get(ctx context.Context, txn string) (Message, error) {
 // Of returns the message that became an event of the room, or ErrNotFound: the event is not ours then.
 func (j *Messages) Of(ctx context.Context, room, event string) (Message, error) {
 	return one(ctx, j.core, "look up message of event", scanMessage, queryMessageOf, room, event)
+}
+
+// FilesOf returns the files that a task has sent to the room, in order, at most MaxBatch of them. It reads all that the
+// journal has of what we have sent there.
+func (j *Messages) FilesOf(ctx context.Context, room, task string) ([]Message, error) {
+	files, err := list(ctx, j.core, "look up files of a task", scanMessage, queryFilesOf, room, task, MaxBatch)
+	slices.SortFunc(files, func(a, b Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return files, err
 }
 
 // MarkSent records which event a message became. It returns ErrNotFound for an unknown transaction ID, and ErrTwice if

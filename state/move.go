@@ -14,8 +14,8 @@ type Adapter struct {
 	Message func(Message) Message     // adapts the relation, Status and Error of an unsent message
 }
 
-// MoveRoom moves a room's pending events, unfinished tasks, unsent messages and what it has used of the model to its
-// successor, adapted by adapt. The old room keeps archived copies of the events, so
+// MoveRoom moves a room's pending events, unfinished tasks, unsent messages, entries and what it has used of the model
+// to its successor, adapted by adapt. The old room keeps archived copies of the events, so
 // that they are still known if they arrive again. closes names events of the old room
 // that are marked Done in the same transaction.
 func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, closes ...string) error {
@@ -42,6 +42,9 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, 
 			return err
 		}
 		if err := moveSpending(ctx, tx, from, to); err != nil {
+			return err
+		}
+		if err := moveEntries(ctx, tx, from, to); err != nil {
 			return err
 		}
 		if err := moveNotes(ctx, tx, from, to); err != nil {

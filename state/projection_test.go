@@ -134,3 +134,38 @@ func TestFileIsBounded(t *testing.T) {
 		t.Errorf("%d turns in the journal", got)
 	}
 }
+
+// A file that is as it is to be is not written again. It differs by a byte, or is longer: then it is.
+func TestFileThatAgreesStays(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state.json")
+	reopen := func() {
+		t.Helper()
+		j, s, err := Open(ctx, dir, zerolog.Nop())
+		must(t, err)
+		must(t, s.Containers.Set(ctx, "!r", "box"))
+		must(t, s.Close())
+		must(t, j.Close())
+	}
+	reopen()
+	want := fileNow(t, dir)
+	for name, c := range map[string]struct {
+		text  string
+		stays bool
+	}{
+		"agrees":  {want, true},
+		"differs": {strings.Replace(want, "box", "fox", 1), false},
+		"longer":  {want + "\n", false},
+		"shorter": {strings.TrimSuffix(want, "\n"), false},
+	} {
+		writeState(t, dir, c.text)
+		before, err := os.Stat(path)
+		must(t, err)
+		reopen()
+		after, err := os.Stat(path)
+		must(t, err)
+		if os.SameFile(before, after) != c.stays || fileNow(t, dir) != want {
+			t.Errorf("%s: the file is the same one: %v; %s", name, os.SameFile(before, after), fileNow(t, dir))
+		}
+	}
+}

@@ -91,7 +91,7 @@ func TestPurgeShrinksTheFile(t *testing.T) {
 		var many []Event
 		for k := range 100 {
 			e := anEvent("!r", fmt.Sprintf("$%d-%d", i, k), Archived)
-			e.Body.Message.Body = strings.Repeat("words ", 100)
+			e.Body.Message.Body = strings.Repeat("words ", 200)
 			many = append(many, e)
 		}
 		commit(t, j, "t", many...)

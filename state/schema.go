@@ -10,7 +10,7 @@ import (
 )
 
 // schemaVersion is the version of the tables in schema.sql, stored in user_version.
-const schemaVersion = 12
+const schemaVersion = 13
 
 //go:embed schema.sql
 var schema string
@@ -23,7 +23,7 @@ func (j *Journal) prepare(ctx context.Context) error {
 	}
 	return j.inTx(ctx, func(tx *sql.Tx) error {
 		if version > 0 {
-			err = importTables(ctx, tx)
+			err = importTables(ctx, tx, version)
 		} else {
 			j.fresh = true
 			err = run(ctx, tx, schema)

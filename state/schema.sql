@@ -55,7 +55,7 @@ CREATE TABLE task (
 	home              TEXT NOT NULL,    -- room of the event
 	thread            TEXT NOT NULL,
 	reply_to          TEXT NOT NULL,
-	source            TEXT NOT NULL,    -- room, http
+	source            TEXT NOT NULL,    -- room, http, schedule
 	requester         TEXT NOT NULL,
 	time              INTEGER NOT NULL, -- of the event, ns, as all times here
 	execution         TEXT NOT NULL UNIQUE,
@@ -190,6 +190,26 @@ CREATE TABLE import (
 	text    TEXT NOT NULL
 );
 CREATE INDEX import_room ON import (room, origin);
+
+CREATE TABLE entry (
+	seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+	room     TEXT NOT NULL,
+	number   INTEGER NOT NULL, -- in the room
+	text     TEXT NOT NULL,    -- the task
+	at_times TEXT NOT NULL,    -- JSON, see When
+	missed   TEXT NOT NULL,    -- once, skip, all
+	gate     TEXT NOT NULL,    -- a shell command, or ''
+	creator  TEXT NOT NULL,    -- user ID
+	events   TEXT NOT NULL,    -- the messages that its texts are from
+	created  INTEGER NOT NULL, -- ns
+	zone     TEXT NOT NULL,    -- in which next was computed
+	next     INTEGER NOT NULL, -- when it is due, ns; 0: never again
+	paused   TEXT NOT NULL,    -- why, or ''
+	failures INTEGER NOT NULL, -- of its newest runs, in a row
+	UNIQUE (room, number)
+);
+CREATE INDEX entry_zone ON entry (room, zone);
+CREATE INDEX entry_next ON entry (next) WHERE next > 0 AND paused = '';
 
 CREATE TABLE forgotten (
 	seq  INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,9 @@ func TestScrubs(t *testing.T) {
 		{"on one line", "asked: paint the barn", "asked: paint the shed", scrub.Replacing("paint the shed", "paint\nthe barn")},
 		{"a short word elsewhere", "yes, I do", "", scrub.Replacing("no", "yes")},
 		{"a short word alone", "yes", "", scrub.Replacing("no", "yes")},
+		{"a longer version", "alice: paint the barn → Done", "alice: paint the barn red → Done", scrub.Replacing("paint the barn red", "paint the barn")},
+		{"with more before it", "1. paint the barn\n2. first paint the barn", "1. first paint the barn\n2. first paint the barn", scrub.Replacing("first paint the barn", "paint the barn")},
+		{"to nothing", "alice: paint the barn", "alice: ", scrub.Replacing("", "paint the barn")},
 		{"a longer version is there already", "paint the barn red", "", scrub.Replacing("paint the barn red", "paint the barn")},
 	} {
 		if got, hit := c.scrub.Text(c.text); hit != (c.want != "") || got != c.want && hit {
@@ -207,5 +211,17 @@ func TestNeedle(t *testing.T) {
 	}
 	if where, _ := scrub.Replacing(scrub.Deleted, many...).Where("body"); where != "" {
 		t.Error("a query has too many terms for SQLite")
+	}
+}
+
+func TestOpenEdits(t *testing.T) {
+	j := newJournal(t)
+	want := []OpenEdit{{"!a:h", "$1"}, {"!b:h", "$2"}}
+	for _, e := range []OpenEdit{want[1], want[0], want[0], {"!a:h", "$3"}} {
+		must(t, j.Memory.BeginEdit(ctx, e))
+	}
+	must(t, j.Memory.EndEdit(ctx, OpenEdit{"!a:h", "$3"}))
+	if got, err := j.Memory.OpenEdits(ctx); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -39,8 +39,8 @@ type Scrubbed struct {
 }
 
 // Scrub scrubs what the journal has of a room: events that are decided, tasks that are done, messages that were sent,
-// notes and imports. It keeps hashes of what it removes, also in other forms, for the room in which that must not be
-// learned again.
+// notes, imports and entries of the schedule. It keeps hashes of what it removes, also in other forms, for the room in
+// which that must not be learned again.
 func (j *Removal) Scrub(ctx context.Context, room, home string, change *scrub.Scrub,
 	forms ...func(text string) string) (out Scrubbed, err error) {
 	if len(change.Needles) == 0 {
@@ -49,7 +49,7 @@ func (j *Removal) Scrub(ctx context.Context, room, home string, change *scrub.Sc
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		out = Scrubbed{}
 		for _, step := range []func(context.Context, *sql.Tx, string, *scrub.Scrub, *Scrubbed) error{scrubEvents, scrubTasks,
-			scrubMessages, scrubNotes} {
+			scrubMessages, scrubNotes, scrubEntries} {
 			if err := step(ctx, tx, home, change, &out); err != nil {
 				return err
 			}

@@ -125,6 +125,35 @@ func (f stateFile) writeTo(w io.Writer) error {
 	return buf.Flush()
 }
 
+// isAt reports whether a file has exactly what writeTo writes.
+func (f stateFile) isAt(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	rest := comparing{bufio.NewReaderSize(file, 256<<10)}
+	if f.writeTo(rest) != nil {
+		return false
+	}
+	_, err = rest.ReadByte()
+	return errors.Is(err, io.EOF)
+}
+
+// comparing is a Writer that fails if something else is written than what it reads.
+type comparing struct{ *bufio.Reader }
+
+func (c comparing) Write(p []byte) (int, error) {
+	there := make([]byte, len(p))
+	if _, err := io.ReadFull(c.Reader, there); err != nil {
+		return 0, err
+	}
+	if !bytes.Equal(there, p) {
+		return 0, errors.New("it differs")
+	}
+	return len(p), nil
+}
+
 // writeObject writes an object with the JSON that value returns for each room, without the rooms for which that is "".
 func writeObject(buf *bufio.Writer, rooms map[string]room, value func(room) string) {
 	before, after := "{", "{}"

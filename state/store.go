@@ -28,6 +28,7 @@ type Store struct {
 	unknown map[string]json.RawMessage // keys of state.json that this release does not know
 	log     zerolog.Logger
 	corrupt string // where a file that did not parse was moved
+	writing sync.Mutex
 
 	closing chan struct{}
 	ended   sync.Once

@@ -46,8 +46,19 @@ func (s *Store) keepFile() {
 	}
 }
 
+// Rewrite writes state.json at once, because something was removed that it must not keep. If that fails, it is written
+// later, as after any other change.
+func (s *Store) Rewrite() {
+	if err := s.writeFile(); err != nil {
+		s.log.Warn().Err(err).Msg("cannot write state.json: it has what was removed until it can be written")
+		s.markStale()
+	}
+}
+
 // writeFile replaces state.json atomically by what the store knows.
 func (s *Store) writeFile() error {
+	s.writing.Lock() // an older state must not take the place of a newer one
+	defer s.writing.Unlock()
 	select {
 	case <-s.stale:
 	default:

@@ -32,16 +32,13 @@ func Open(ctx context.Context, dir string, log zerolog.Logger) (*Journal, *Store
 	return j, s, nil
 }
 
-// OpenStore returns the store of a journal, and writes state.json next to it: the journal counts. The file counts for a
+// OpenStore returns the store of a journal, and writes state.json next to it, unless it is as it is to be: the journal
+// counts. The file counts for a
 // new journal, which took the place of a lost one or of none, and adds to one that was restored from a snapshot. A file
 // that does not parse is moved aside, never overwritten: see Corrupt.
 func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, error) {
 	s := newStore(filepath.Dir(j.path), log)
 	s.journal = j
-	file, err := s.load()
-	if err != nil {
-		return nil, disk.Explain(err, s.path)
-	}
 	known, err := j.rooms(ctx)
 	if err != nil {
 		return nil, err
@@ -49,6 +46,18 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 	restored, err := j.Snapshots.Restored(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if err := s.removeLeftovers(); err != nil {
+		return nil, disk.Explain(err, s.path)
+	}
+	if known != nil && restored == nil && (stateFile{rooms: known}).isAt(s.path) { // to parse it takes longer
+		s.rooms = known
+		s.keeper.Go(s.keepFile)
+		return s, nil
+	}
+	file, err := s.load()
+	if err != nil {
+		return nil, disk.Explain(err, s.path)
 	}
 	if known != nil {
 		s.rooms, s.corrupt = known, "" // nothing is lost
@@ -126,19 +135,24 @@ func (s *Store) Close() error {
 	return err
 }
 
-// load reads state.json, and moves a damaged one aside. It removes the pending files of a process that was killed
-// during a write: each is as large as the whole state.
-func (s *Store) load() (stateFile, error) {
+// removeLeftovers removes the pending files of a process that was killed during a write: each is as large as the whole
+// state.
+func (s *Store) removeLeftovers() error {
 	dir := filepath.Dir(s.path)
 	leftovers, err := fs.Glob(os.DirFS(dir), "."+filepath.Base(s.path)+"[0-9]*")
 	if err != nil {
-		return stateFile{}, err
+		return err
 	}
 	for _, name := range leftovers {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return stateFile{}, fmt.Errorf("remove leftover: %w", err)
+			return fmt.Errorf("remove leftover: %w", err)
 		}
 	}
+	return nil
+}
+
+// load reads state.json, and moves a damaged one aside.
+func (s *Store) load() (stateFile, error) {
 	file, err := readFile(s.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

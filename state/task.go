@@ -25,8 +25,9 @@ const LeftWhileRunning = "The bot left the room while the task was running."
 type Source string
 
 const (
-	FromRoom Source = "room" // somebody wrote it
-	FromHTTP Source = "http" // a program submitted it
+	FromRoom     Source = "room"     // somebody wrote it
+	FromHTTP     Source = "http"     // a program submitted it
+	FromSchedule Source = "schedule" // it was due
 )
 
 // Task is one piece of work for the agent, from the message that requests it to the result. The row contains everything
@@ -96,14 +97,15 @@ type Details struct {
 	Compact  bool     `json:"compact,omitempty"`  // it summarises the room's session
 	Summary  string   `json:"summary,omitempty"`  // its result
 	// Compacted says that the task has replaced the room's session by one that starts with the conversation.
-	Compacted bool     `json:"compacted,omitempty"`
-	Files     []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
-	Approved  *Command `json:"approved,omitempty"` // the run of the held command
-	Due       Due      `json:"due,omitzero"`
-	Used      Usage    `json:"used,omitzero"`
-	Calls     []Call   `json:"calls,omitempty"`    // the newest calls of tools, oldest first
-	Lost      []string `json:"lost,omitempty"`     // packages that could not be reinstalled in a new container
-	Restored  string   `json:"restored,omitempty"` // the container in which the room's packages were reinstalled
+	Compacted bool      `json:"compacted,omitempty"`
+	Files     []File    `json:"files,omitempty"`    // those that are in the container, or cannot be
+	Approved  *Command  `json:"approved,omitempty"` // the run of the held command
+	Due       Due       `json:"due,omitzero"`
+	Scheduled Scheduled `json:"scheduled,omitzero"` // of a run of an entry
+	Used      Usage     `json:"used,omitzero"`
+	Calls     []Call    `json:"calls,omitempty"`    // the newest calls of tools, oldest first
+	Lost      []string  `json:"lost,omitempty"`     // packages that could not be reinstalled in a new container
+	Restored  string    `json:"restored,omitempty"` // the container in which the room's packages were reinstalled
 
 	Result     string `json:"result,omitempty"`      // the final message to the room
 	StatusLine string `json:"status_line,omitempty"` // for status.md; empty if the agent wrote a complete entry
@@ -118,6 +120,17 @@ type Due struct {
 	Waited time.Duration `json:"waited,omitempty"` // in all, with the present wait
 	// Begun says that an earlier run has called tools before it had to wait: part of the task may be done.
 	Begun bool `json:"begun,omitempty"`
+}
+
+// Scheduled says which run of a schedule a task is.
+type Scheduled struct {
+	Number int           `json:"number,omitempty"` // of the entry
+	Entry  string        `json:"entry,omitempty"`  // its Key
+	At     time.Time     `json:"at,omitzero"`      // when it was due
+	Late   time.Duration `json:"late,omitempty"`   // when it was queued
+	Missed int           `json:"missed,omitempty"` // runs that it stands for besides itself
+	Asked  bool          `json:"asked,omitempty"`  // somebody wants it now
+	Gate   string        `json:"gate,omitempty"`   // a shell command that decides whether the agent starts, or ""
 }
 
 // Answer is a person's answer to a question.
@@ -172,7 +185,7 @@ type Command struct {
 	Result    string `json:"result,omitempty"` // how it ended, in words
 }
 
-// Usage is the cost of the task's runs before the current one.
+// Usage is the cost of the task's runs: of those before the current one or, once it has its result, of all.
 type Usage struct {
 	Time   time.Duration `json:"time,omitempty"` // running, not waiting for a person
 	Steps  int           `json:"steps,omitempty"`

@@ -22,5 +22,5 @@ func (t Task) Asker() string {
 	return t.Requester
 }
 
-// Moved reports whether the task was requested in a predecessor of its room.
-func (t Task) Moved() bool { return t.Home != t.Room }
+// Moved reports whether no message in the task's room requested it: it was requested in a predecessor, or was due.
+func (t Task) Moved() bool { return t.Home != t.Room || t.Source == FromSchedule }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"matrix-tui/state/disk"
 )
 
 // open is the condition of the partial index on tasks that a worker must process; a query must use exactly these words
@@ -61,7 +59,7 @@ func (t *Task) columns() []any {
 		&t.Interrupted, nanos{&t.Begun}, nanos{&t.Deadline},
 		&t.Question, &t.QuestionContext, &t.QuestionRoom, &t.QuestionEvent, nanos{&t.QuestionDeadline}, &t.HeldCommand,
 		&t.HeldDir,
-		&t.StopBy, &t.Withdrawn, &t.Ended, &t.Resumable, &t.Error, nanos{&t.Created}, nanos{&t.Updated}, details{&t.Details},
+		&t.StopBy, &t.Withdrawn, &t.Ended, &t.Resumable, &t.Error, nanos{&t.Created}, nanos{&t.Updated}, asJSON{&t.Details},
 	}
 }
 
@@ -87,22 +85,6 @@ func (n nanos) Scan(value any) error {
 	}
 	if *n.t = (time.Time{}); ns != 0 {
 		*n.t = time.Unix(0, ns).UTC()
-	}
-	return nil
-}
-
-// details is Details as JSON.
-type details struct{ d *Details }
-
-func (d details) Value() (driver.Value, error) { return string(disk.JSON(d.d)), nil }
-
-func (d details) Scan(value any) error {
-	text, ok := value.(string)
-	if !ok {
-		return fmt.Errorf("read details of task: %T", value)
-	}
-	if err := readJSON(text, d.d); err != nil {
-		return fmt.Errorf("read details of task: %w", err)
 	}
 	return nil
 }

@@ -42,15 +42,17 @@ func (j *Tasks) EnqueueEdited(ctx context.Context, t Task, edit string, out ...M
 // Submit stores a task that no event requested, with an event of its own that is Done, and queues the messages, in one
 // transaction. A known task stays unchanged.
 func (j *Tasks) Submit(ctx context.Context, e Event, t Task, out ...Message) error {
-	return j.change(ctx, "submit task", func(tx *sql.Tx) error {
-		e.Status = Done
-		seq, fresh, err := insertEvent(ctx, tx, e, time.Now().UnixMilli())
-		if err != nil || !fresh {
-			return err
-		}
-		t.Seq = seq
-		return insertTask(ctx, tx, t, out)
-	})
+	return j.change(ctx, "submit task", func(tx *sql.Tx) error { return submit(ctx, tx, e, t, out) })
+}
+
+func submit(ctx context.Context, tx *sql.Tx, e Event, t Task, out []Message) error {
+	e.Status = Done
+	seq, fresh, err := insertEvent(ctx, tx, e, time.Now().UnixMilli())
+	if err != nil || !fresh {
+		return err
+	}
+	t.Seq = seq
+	return insertTask(ctx, tx, t, out)
 }
 
 func insertTask(ctx context.Context, tx *sql.Tx, t Task, out []Message) error {
@@ -142,6 +144,11 @@ func (j *Tasks) step(ctx context.Context, what string, t Task, to TaskState, out
 		}
 		if err := spend(ctx, tx, now.Room, stepCost(now, t, time.Now())); err != nil {
 			return err
+		}
+		if to == TaskAnswered && now.State != TaskAnswered {
+			if err := countRun(ctx, tx, now.Room, t); err != nil {
+				return err
+			}
 		}
 		return replyIn(ctx, tx, now.Room, out, closes)
 	})

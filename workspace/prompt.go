@@ -27,6 +27,7 @@ type Input struct {
 	Quote       *Quote // the message that the task replies to; nil = none
 	Files       []File // the task's files; with Resumed, only those that the session does not know
 	Interrupted bool   // the container stopped while this task was running
+	Scheduled   string // which run of the room's schedule the task is; "" if somebody has just asked for it
 	Paused      bool   // the model was unavailable for a while after this task was begun
 	Overflow    bool   // the session in which this task was begun became too long for the model
 	Refused     bool   // the model's API refused the history of the session in which this task was begun
@@ -105,6 +106,10 @@ func compose(in Input, task string, room room) string {
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check " +
 			"what is there, then continue, and do nothing twice.\n\n")
+	}
+	if in.Scheduled != "" {
+		b.WriteString("The text below was scheduled earlier and is due now (" + in.Scheduled + "). If there is nothing " +
+			"that people here need to know, answer with NO_REPLY alone.\n\n")
 	}
 	if in.Paused {
 		b.WriteString("While you worked on the task below, the model was unavailable for a while. Part of it may already " +

@@ -78,6 +78,33 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+// Open is what is short or was reported, until it is well, and what nobody could be told.
+func TestOpen(t *testing.T) {
+	told := alerts{Told: map[alertKind]toldAlert{alertMemory: {At: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC), Open: true}}}
+	for _, c := range []struct {
+		a    alerts
+		r    reading
+		want string
+	}{
+		{told, memoryReading(wellMemory), ""},
+		{told, memoryReading(wellMemory - 1), "Running short: the host has 400 MB of memory available"},
+		{told, memoryReading(1), "told on 2 January 2026, 03:04 UTC."},
+		{told, quotaReading(lowQuota, 0), "Running short: the model"},
+		{told, quotaReading(1, 0), ""},
+		{alerts{}, memoryReading(wellMemory - 1), ""},
+		{alerts{Notes: []string{"a note"}}, quotaReading(0, 0), "a note"},
+	} {
+		if got := strings.Join(c.a.open([]reading{c.r}), " "); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%+v, %+v: %q", c.a, c.r, got)
+		}
+	}
+	w := newWatch(t.TempDir(), lowQuota)
+	w.Note("a note")
+	if all, open := w.Now(t.Context()); !strings.Contains(all, "quota is exhausted") || len(open) < 2 || open[len(open)-1] != "a note" {
+		t.Error(all, open)
+	}
+}
+
 func newWatch(dir string, refused int) *Watch {
 	return New(Config{
 		StateDir: dir, Owners: []string{"@ann:here"}, Roster: &roster.Roster{}, Log: zerolog.Nop(),

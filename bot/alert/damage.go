@@ -11,19 +11,18 @@ import (
 func Restored(r *state.Restored) string {
 	if r.From == "" {
 		return "⚠️ I found no journal, only `state.json`, and restored rooms and conversations from it. Unfinished tasks, " +
-			"open questions and what programs " +
-			"sent over HTTP are lost: if I do not answer a message, send it again."
+			"open questions, what was scheduled and what programs sent over HTTP are lost: if I do not answer a message, " +
+			"send it again."
 	}
 	said := "⚠️ My journal was damaged, as by a failing disk. "
 	if r.At.IsZero() {
-		said += "I had no copy of it, so I started a new one and read the rooms again. Unfinished tasks, open questions " +
-			"and what programs sent over HTTP may be lost: " +
-			"if I do not answer a message, send it again."
+		said += "I had no copy of it, so I started a new one and read the rooms again. Unfinished tasks, open questions, " +
+			"what was scheduled and what programs sent over HTTP may be lost: if I do not answer a message, send it again."
 	} else {
 		said += fmt.Sprintf("I restored my copy from %s and read everything since then from the homeserver again: nothing "+
 			"is done twice. "+
-			"Tasks and answers that programs sent over HTTP since then may be lost, and so may what commands such as `!memory "+
-			"forget` changed: repeat those.", r.At.UTC().Format("2 January 2006, 15:04 MST"))
+			"Tasks and answers that programs sent over HTTP since then may be lost, and so may what was scheduled, and what "+
+			"commands such as `!memory forget` changed: repeat those.", r.At.UTC().Format("2 January 2006, 15:04 MST"))
 	}
 	return said + " I kept the damaged file as " + text.Code(r.From) + ". Please check the disk."
 }

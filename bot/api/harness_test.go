@@ -139,13 +139,13 @@ func served(t *testing.T, s *shelf, token string) (base string, log *bytes.Buffe
 
 func serving(t *testing.T, h http.Handler, log zerolog.Logger) (base string, stop func() error) {
 	t.Helper()
-	ln, err := Listen(t.Context(), "127.0.0.1:0")
+	ln, err := Listen(t.Context(), "API_LISTEN", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, ln, h, log) }()
+	go func() { ended <- Serve(ctx, ln, h, "listening", log) }()
 	stop = sync.OnceValue(func() error {
 		cancel()
 		return <-ended

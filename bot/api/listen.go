@@ -11,11 +11,12 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Listen listens on the address; a *ListenError explains a failure.
-func Listen(ctx context.Context, address string) (net.Listener, error) {
+// Listen listens on the address of a setting; a sentence explains a failure.
+func Listen(ctx context.Context, setting, address string) (net.Listener, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, sentence.Newf(fmt.Errorf("listen on %s: %w", address, err), "API_LISTEN is %s, %s.", address, whyNot(err))
+		return nil, sentence.Newf(fmt.Errorf("listen on %s: %w", address, err),
+			"%s is %s, %s.", setting, address, whyNot(err))
 	}
 	return ln, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // Limits for all connections.
 const (
-	maxConns   = 128 // at once; more wait
+	maxConns   = 256 // at once; more wait
 	headerTime = 5 * time.Second
 	readTime   = 30 * time.Second // header and body
 	writeTime  = time.Minute      // including the work in between
@@ -25,8 +25,8 @@ const (
 )
 
 // Serve serves ln until ctx ends, gives active requests three seconds to finish, and
-// returns when no handler is running. It closes ln. It returns nil if ctx ended it.
-func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Logger) error {
+// returns when no handler is running. It closes ln. It returns nil if ctx ended it. The log says said with the address.
+func Serve(ctx context.Context, ln net.Listener, h http.Handler, said string, log zerolog.Logger) error {
 	live, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	var active sync.RWMutex // read by each request: a closed server does not wait for its handlers
@@ -48,7 +48,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Log
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(netutil.LimitListener(ln, maxConns)) }()
-	log.Info().Str("address", ln.Addr().String()).Msg("listening")
+	log.Info().Str("address", ln.Addr().String()).Msg(said)
 
 	var err error
 	select {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -59,6 +60,7 @@ type script struct {
 	rooms  map[string]*room
 
 	elements map[string]*elementUser // people with a client on Element's engine
+	browsers map[string]*http.Client // people's, by name: see doPage
 
 	mu         sync.Mutex
 	containers []string            // every container name that the script may have created

@@ -148,6 +148,8 @@ var verbs = []verb{
 	{"question", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doQuestion},
 	// wait until the deadlines of all questions in the rooms have passed, whether the bot runs or not
 	{"overdue", "ROOM…", 1, -1, false, doOverdue},
+	// while the bot is not running: an entry of the schedule is due at another time, or earlier or later by this
+	{"due", "ROOM NUMBER TIME|DURATION", 3, 3, false, doDue},
 	// an execution of the room waits for the answer to this message
 	{"pinned", "USER ROOM REGEXP", 3, 3, false, doPinned},
 	// the bot's reactions on the newest matching message, exactly and in this order, when all is quiet
@@ -213,6 +215,13 @@ var verbs = []verb{
 	// with the bot's token; status and body go to stdout; 'Authorization:' removes the token
 	{"http", "METHOD PATH [BODY [HEADER…]]", 2, -1, false, doHTTP},
 	{"http-wait", "PATH REGEXP [TIMEOUT]", 2, 3, false, doHTTPWait}, // GET until the body matches
+
+	// the bot's page (start WEB_LISTEN=0): each user has a browser; $ID is expanded in paths
+	{"page-code", "USER", 1, 1, false, doPageCode},           // $CODE is the command that it asks for
+	{"page-number", "USER ROOM", 2, 2, false, doPageNumber},  // $NUMBER is what the bot has answered to it
+	{"page", "USER PATH", 2, 2, true, doPage},                // status and text go to stdout; ! for both: it refuses
+	{"page-large", "USER ROOM MB", 3, 3, false, doPageLarge}, // a file, up and down
+	{"press", "USER PATH [NAME=VALUE…]", 2, -1, true, doPress},
 
 	// the host
 	// wiped: it starts without its data, and the bot's account is made again

@@ -20,15 +20,15 @@ func (sc *script) apiToken() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// apiAddress is the address at which the running bot says it listens.
-func (sc *script) apiAddress() (string, error) {
-	for line := range strings.Lines(sc.bot.now()) {
-		var said struct{ Message, Address string }
-		if json.Unmarshal([]byte(line), &said) == nil && said.Message == "listening" && said.Address != "" {
-			return said.Address, nil
+// listens is the address of which the running bot says this in its log.
+func (sc *script) listens(said string) (string, error) {
+	for text := range strings.Lines(sc.bot.now()) {
+		var line struct{ Message, Address string }
+		if json.Unmarshal([]byte(text), &line) == nil && line.Message == said && line.Address != "" {
+			return line.Address, nil
 		}
 	}
-	return "", fmt.Errorf("the bot's log does not say where it listens: start it with API_LISTEN=0")
+	return "", fmt.Errorf("the bot's log does not say %q: start it with API_LISTEN=0 or WEB_LISTEN=0", said)
 }
 
 var placeholder = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
@@ -75,7 +75,7 @@ func doHTTPWait(ctx context.Context, sc *script, _ bool, args []string) error {
 }
 
 func (sc *script) http(ctx context.Context, args []string) (status, body string, err error) {
-	address, err := sc.apiAddress()
+	address, err := sc.listens("listening")
 	if err != nil {
 		return "", "", err
 	}

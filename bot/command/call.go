@@ -13,6 +13,7 @@ import (
 	"matrix-tui/bot/stop"
 	"matrix-tui/bot/update"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // Deps are what the commands of all rooms work with.
@@ -24,6 +25,7 @@ type Deps struct {
 	Pairing *policy.Pairing
 	Alerts  *alert.Watch
 	Updates update.Updater // nil if the bot was not installed from a release
+	PageURL string         // where people reach the page; "": there is none
 
 	updating atomic.Value // string: event ID of the order whose update this process has started
 }
@@ -48,6 +50,11 @@ type Room interface {
 // Bot is what commands set off beyond their room. It is an interface because package bot knows the commands.
 type Bot interface {
 	Greet(ctx context.Context, m state.Message) error // sends a message to another room
+	Scheduled()                                       // an entry of a schedule has changed
+	// Admit lets the browser that shows a code sign in to the page as a user with a number; SignOut ends all sessions of
+	// a user there.
+	Admit(ctx context.Context, code, user string, proof event.Encryption) (number string, err error)
+	SignOut(ctx context.Context, user string) error
 	SelfUpdate(ctx context.Context, o update.Order, say func(string)) error
 }
 

@@ -43,6 +43,10 @@ func table() []Command {
 			"compactions, today and in total"},
 		{Name: "memory", run: memory, Text: "[search|add|forget …]", Brief: "shows what I remember",
 			Does: "shows, finds, adds or forgets what I remember in this room"},
+		{Name: "schedule", run: scheduled, Text: "[WHEN TEXT|1 pause …]", Brief: "shows tasks for set times",
+			Does: "shows, adds, changes or removes tasks for set times: `!schedule every 2h TEXT`"},
+		{Name: "page", run: page, Text: "[CODE|off]", Does: "says where my page with your rooms and tasks is. With the " +
+			"CODE that your browser shows there, it tells you a number to sign in with; `off` signs out all of your browsers"},
 		{Name: "compact", run: compact, Text: "[WHAT TO KEEP]",
 			Does: "starts a new session from a summary of this one and the last messages"},
 		{Name: "new", run: newSession, Brief: "starts a new session",

@@ -69,7 +69,7 @@ func TestHelpFits(t *testing.T) {
 			t.Errorf("%q is too long", line)
 		}
 	}
-	if len(lines) != 5 {
+	if len(lines) != 6 {
 		t.Errorf("%d commands", len(lines))
 	}
 	everyone, owner := list("all"), list("owner")

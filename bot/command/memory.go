@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"matrix-tui/bot/recall"
+	"matrix-tui/bot/task"
 	"matrix-tui/state/sentence"
 )
 
@@ -37,7 +38,7 @@ func (c *Call) noMemory(ctx context.Context, err error) (string, error) {
 
 // forget forgets a text, or the entry with an ID, and the command itself, because it has the text, too.
 func (c *Call) forget(ctx context.Context, what string) (string, error) {
-	said, err := c.forgetText(ctx, what)
+	said, err := Forget(ctx, c.Env, what)
 	if err != nil {
 		return c.noMemory(ctx, err)
 	}
@@ -48,15 +49,16 @@ func (c *Call) forget(ctx context.Context, what string) (string, error) {
 	return "", err
 }
 
-func (c *Call) forgetText(ctx context.Context, what string) (said string, err error) {
-	texts, events, err := c.Env.Recall.Meant(ctx, c.Env.ID, what)
+// Forget makes a room forget a text, or the entry with an ID, and returns what its sender is told.
+func Forget(ctx context.Context, env *task.Env, what string) (said string, err error) {
+	texts, events, err := env.Recall.Meant(ctx, env.ID, what)
 	if errors.Is(err, recall.ErrTooShort) {
 		return "That is too short: it would be in too many entries.", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	out, err := c.Env.Forget(ctx, texts, events)
+	out, err := env.Forget(ctx, texts, events)
 	switch {
 	case err != nil:
 		return "", err

@@ -10,6 +10,7 @@ import (
 	"matrix-tui/agent/gemini"
 	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 )
 
@@ -18,13 +19,13 @@ const (
 	maxUsable = 10               // models that it shows
 )
 
-// modelLine says which model the room uses, and why.
-func (c *Call) modelLine() string {
-	setting, from := c.Env.Rules().Model, "GEMINI_MODEL"
-	if c.Env.Policy.Room(c.Env.ID).Model != "" {
+// ModelLine says which model a room uses, and why, in Markdown.
+func ModelLine(env *task.Env) string {
+	setting, from := env.Rules().Model, "GEMINI_MODEL"
+	if env.Policy.Room(env.ID).Model != "" {
 		from = "policy.yaml"
 	}
-	choice, known := c.Env.Models.Now(setting)
+	choice, known := env.Models.Now(setting)
 	switch {
 	case !known:
 		return fmt.Sprintf("The model has not been chosen yet (`%s`, from %s).", setting, from)
@@ -43,7 +44,7 @@ func model(ctx context.Context, c *Call) (string, error) {
 	call, cancel := context.WithTimeout(ctx, modelTime)
 	defer cancel()
 	if setting == "" {
-		return strings.Join([]string{c.modelLine(), c.usableLine(call), modelUsage}, "\n\n"), nil
+		return strings.Join([]string{ModelLine(c.Env), c.usableLine(call), modelUsage}, "\n\n"), nil
 	}
 	if !c.byOwner() {
 		return "Only my owners can set the model.", nil
@@ -69,7 +70,7 @@ func model(ctx context.Context, c *Call) (string, error) {
 	if err := c.Env.Policy.Set(c.Env.ID, "model", setting); err != nil {
 		return refused(err)
 	}
-	return "Done. " + c.modelLine() + untried + " The next task uses it.", nil
+	return "Done. " + ModelLine(c.Env) + untried + " The next task uses it.", nil
 }
 
 // usableLine lists the models that the key may use.

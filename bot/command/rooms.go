@@ -44,7 +44,7 @@ func rooms(ctx context.Context, c *Call) (string, error) {
 func (c *Call) roomName(ctx context.Context, room string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if name, err := c.Account.Rooms.Name(ctx, room); err == nil && strings.TrimSpace(name) != "" {
+	if name := c.Roster.Name(ctx, room); name != "" {
 		return text.Code(name)
 	}
 	if user := c.Roster.Direct.User(room); user != "" {

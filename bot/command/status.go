@@ -2,17 +2,15 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
+	"matrix-tui/bot/schedule"
+	room "matrix-tui/bot/status"
 	"matrix-tui/bot/stop"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
-	"matrix-tui/sandbox"
-	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
 
@@ -26,7 +24,7 @@ func status(ctx context.Context, c *Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return endLists(strings.Join(append(lines, c.containerLines(ctx), c.modelLine(), used), "\n")), nil
+	return endLists(strings.Join(append(lines, c.containerLines(ctx), ModelLine(c.Env), used), "\n")), nil
 }
 
 var listEnd = regexp.MustCompile(`(?m)(^- .*\n)([^-\n])`)
@@ -36,36 +34,27 @@ func endLists(text string) string { return listEnd.ReplaceAllString(text, "$1\n$
 
 // workLines returns lines about the running task, the queued tasks and the open questions.
 func (c *Call) workLines(ctx context.Context) ([]string, error) {
-	waiting, err := c.Env.Journal.Tasks.WaitingIn(ctx, c.Env.ID)
-	if err != nil {
-		return nil, fmt.Errorf("read waiting tasks: %w", err)
-	}
-	queued, err := c.Env.Journal.Tasks.Count(ctx, c.Env.ID, state.TaskQueued)
-	if err != nil {
-		return nil, fmt.Errorf("count queued tasks: %w", err)
-	}
-	current := c.Current()
-	rec, err := c.Ahead(ctx, current)
+	now, err := room.Of(ctx, c.Turn)
 	if err != nil {
 		return nil, err
 	}
 	running := "No task is running."
 	switch {
-	case current != nil:
-		running = runningLine(current)
-	case rec.Due.Why != "":
-		running = "A task is waiting. " + rec.Due.Why
+	case now.Current != nil:
+		running = runningLine(now.Current)
+	case now.Rests():
+		running = "A task is waiting. " + now.Next.Due.Why
 	}
-	// it counts as queued until its run is about to start
-	if rec.State == state.TaskQueued && rec.StopBy == "" && (current != nil || rec.Due.Why != "") {
-		queued--
-	}
-	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " queued."}
-	for _, one := range waiting[:min(len(waiting), 5)] {
+	lines := []string{running + " " + text.Plural(now.Queued, "task is", "tasks are") + " queued."}
+	for _, one := range now.Waiting[:min(len(now.Waiting), 5)] {
 		question := c.Env.Task(one).Question()
 		lines = append(lines, "- Waiting for an answer until "+question.Until()+": "+question.Line(ctx))
 	}
-	return lines, nil
+	upcoming, err := schedule.Upcoming(ctx, c.Env)
+	if upcoming != "" {
+		lines = append(lines, upcoming)
+	}
+	return lines, err
 }
 
 // runningLine says what the current task is at.
@@ -83,20 +72,12 @@ func runningLine(current *task.Work) string {
 	return "A task has been running for " + took + "."
 }
 
-// usageScript prints the container's memory and disk usage in bytes. It supports
-// cgroups v1 and v2, and a container with a kernel of its own ($1 is its runtime), and gives up on a large tree after
-// five seconds.
-const usageScript = `if [ "$1" ]; then awk '$1 == "MemTotal:" {t = $2} $1 == "MemAvailable:" {print (t - $2) * 1024}' /proc/meminfo
-else cat /sys/fs/cgroup/memory.current 2>/dev/null || cat /sys/fs/cgroup/memory/memory.usage_in_bytes 2>/dev/null || echo -
-fi
-timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'`
-
 // containerLines returns a line about the room's container and its usage, and what tasks have left running in it.
 func (c *Call) containerLines(ctx context.Context) string {
 	if c.Env.Store.Containers.Of(c.Env.ID) == "" {
 		return "The room has no container yet: the first task creates it."
 	}
-	line, uses := "The container", []string(nil)
+	line := "The container"
 	if c.Env.Warm.Has(c.Env.ID) {
 		line = "The agent waits for your next task. " + line
 	}
@@ -106,21 +87,12 @@ func (c *Call) containerLines(ctx context.Context) string {
 	if err != nil {
 		return line + ": " + sentence.Log(c.Env.Log, err)
 	}
-	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript, "sh", c.Env.Runtime},
-		MaxOutput: 4 << 10})
+	use, err := c.Env.Measure(ctx, container)
 	if err != nil {
 		return line + ": " + sentence.Log(c.Env.Log, err)
 	}
-	fields := strings.Fields(string(res.Stdout))
-	for i, what := range []string{" of memory", " of disk"} {
-		if i < len(fields) {
-			if n, err := strconv.ParseInt(fields[i], 10, 64); err == nil && n > 0 {
-				uses = append(uses, text.Size(int64(n))+what)
-			}
-		}
-	}
-	if line += " is running"; len(uses) > 0 {
-		line += " and uses " + strings.Join(uses, " and ")
+	if line += " is running"; Uses(use.Memory, use.Disk) != "" {
+		line += " and uses " + Uses(use.Memory, use.Disk)
 	}
 	list, err := container.Left(ctx)
 	switch {
@@ -130,6 +102,18 @@ func (c *Call) containerLines(ctx context.Context) string {
 		return line + "."
 	}
 	return line + ".\nEarlier tasks left this running, and `!stop all` ends it:\n" + stop.LeftLines(list)
+}
+
+// Uses says what a container uses, in bytes: "12 MB of memory and 1 GB of disk". What is 0 is unknown.
+func Uses(memory, disk int64) string {
+	var uses []string
+	if memory > 0 {
+		uses = append(uses, text.Size(memory)+" of memory")
+	}
+	if disk > 0 {
+		uses = append(uses, text.Size(disk)+" of disk")
+	}
+	return strings.Join(uses, " and ")
 }
 
 // usage runs !usage.

@@ -69,6 +69,10 @@ type Sandbox struct {
 	mu      sync.Mutex
 	settled []string // runs whose output is no longer needed
 
+	use       Use       // as last measured
+	looked    time.Time // when Used last looked
+	measuring bool
+
 	bootstrap atomic.Bool // the container had bootstrap files when last looked at
 	noneLeft  atomic.Bool // no ended run has left a process in the container
 }

@@ -126,16 +126,23 @@ func (r *Room) Resume(ctx context.Context, key string, given execution.Answer, n
 
 // tooLate says that a question was already answered or is closed.
 func (r *Room) tooLate(ctx context.Context, row state.Event, rec state.Task, v verdict) error {
-	if v == isClosed {
-		return r.Out.Tell(ctx, row, "That question is closed: the task has ended. Send the task again if you still want it "+
-			"done.")
+	said := lateText(r.Env, rec, v == isClosed)
+	if v != isClosed {
+		said += " `!task TEXT` starts another task."
+	}
+	return r.Out.Tell(ctx, row, said)
+}
+
+// lateText says that a question was already answered or is closed.
+func lateText(env *task.Env, rec state.Task, closed bool) string {
+	if closed {
+		return "That question is closed: the task has ended. Send the task again if you still want it done."
 	}
 	by := "over HTTP"
 	if answers := rec.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
-		by = "by " + r.Env.NameOf(answers[len(answers)-1].By)
+		by = "by " + env.NameOf(answers[len(answers)-1].By)
 	}
-	return r.Out.Tell(ctx, row, "That question was already answered "+by+
-		": the first answer stands. `!task TEXT` starts another task.")
+	return "That question was already answered " + by + ": the first answer stands."
 }
 
 // ambiguous asks which of several questions is meant.

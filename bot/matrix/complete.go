@@ -25,6 +25,7 @@ var required = []struct {
 	{regexp.MustCompile(`^POST .*/rooms/[^/]+/join$`), "room_id"},
 	{regexp.MustCompile(`^GET .*/rooms/[^/]+/joined_members$`), "joined"},
 	{regexp.MustCompile(`^GET .*/rooms/[^/]+/members$`), "chunk"},
+	{regexp.MustCompile(`^GET .*/rooms/[^/]+/state/m\.room\.member/`), "membership"},
 	{regexp.MustCompile(`^GET .*/joined_rooms$`), "joined_rooms"},
 	{regexp.MustCompile(`^POST .*/keys/query$`), "device_keys"},
 	{regexp.MustCompile(`^POST .*/keys/claim$`), "one_time_keys"},

@@ -49,7 +49,14 @@ func TestIncompleteAnswers(t *testing.T) {
 		}, `{"event_id":"$2"}`},
 		"join":    {func(ctx context.Context) error { return a.Rooms.Join(ctx, "!den:here") }, `{"room_id":"!den:here"}`},
 		"members": {func(ctx context.Context) error { _, err := a.Rooms.Members(ctx, "!den:here"); return err }, `{"joined":{"@ann:here":{}}}`},
-		"rooms":   {func(ctx context.Context) error { _, err := a.Rooms.Joined(ctx); return err }, `{"joined_rooms":[]}`},
+		"member": {func(ctx context.Context) error {
+			in, err := a.Rooms.HasJoined(ctx, "!den:here", "@ann:here")
+			if err == nil && !in {
+				t.Error("ann is not in the room")
+			}
+			return err
+		}, `{"membership":"join"}`},
+		"rooms": {func(ctx context.Context) error { _, err := a.Rooms.Joined(ctx); return err }, `{"joined_rooms":[]}`},
 		"messages": {func(ctx context.Context) error {
 			_, _, err := a.Messages.Page(ctx, "!den:here", "t", 10)
 			return err

@@ -92,5 +92,5 @@ func (r *Room) forget(ctx context.Context, seq int64) error {
 	if err := r.Out.Journal.Tasks.FinishUpTo(ctx, r.Out.ID, seq); err != nil {
 		return fmt.Errorf("finish earlier tasks: %w", err)
 	}
-	return nil
+	return r.Out.Journal.Schedule.Leave(ctx, r.Out.ID)
 }

@@ -5,6 +5,17 @@ import (
 	"strings"
 )
 
+// Who says which of the people whom the bot hears may do something.
+type Who string
+
+const (
+	ForAll    Who = "everyone"
+	ForOwners Who = "owners"
+	ForNobody Who = "nobody"
+)
+
+var whos = []Who{ForAll, ForOwners, ForNobody}
+
 // checkPeople checks a list of full user IDs and globs: @*:server is everyone on a server, @*:* everyone. There is no
 // other pattern, and case matters.
 func checkPeople(list []string) error {

@@ -54,6 +54,8 @@ type Room struct {
 	Tokens int64
 	// MemoryFrom are the other rooms of which this room's tasks may use the memory.
 	MemoryFrom []string
+	// Schedule says who may schedule tasks; "" is ForAll.
+	Schedule Who
 	// Fresh says when the room's session is stale; what it does not set is as in the settings.
 	Fresh Freshness
 	// Proof is what needs an encrypted message here, in addition to the settings.

@@ -160,10 +160,10 @@ rooms:
 		return zone
 	}
 	for id, want := range map[string]Room{
-		"!other:x":                  {DefaultApprovals, All, "a.md", "m", zone("Pacific/Auckland"), time.Minute, 5 * time.Minute, 0, nil, Freshness{}, "", nil, nil},
-		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", zone("US/Pacific"), 61 * time.Second, 5 * time.Minute, 7, []string{"!none:x"}, Freshness{}, "", nil, nil},
-		"!none:x":                   {DefaultApprovals, All, "", "", nil, time.Minute, 5 * time.Minute, 0, nil, Freshness{}, "", nil, nil},
-		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", zone("Pacific/Auckland"), time.Minute, 5 * time.Minute, 0, nil, Freshness{}, "", nil, nil},
+		"!other:x":                  {DefaultApprovals, All, "a.md", "m", zone("Pacific/Auckland"), time.Minute, 5 * time.Minute, 0, nil, "", Freshness{}, "", nil, nil},
+		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", zone("US/Pacific"), 61 * time.Second, 5 * time.Minute, 7, []string{"!none:x"}, "", Freshness{}, "", nil, nil},
+		"!none:x":                   {DefaultApprovals, All, "", "", nil, time.Minute, 5 * time.Minute, 0, nil, "", Freshness{}, "", nil, nil},
+		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", zone("Pacific/Auckland"), time.Minute, 5 * time.Minute, 0, nil, "", Freshness{}, "", nil, nil},
 	} {
 		if diff := cmp.Diff(want, p.Room(id), cmp.AllowUnexported(Room{}), cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() && (a == nil) == (b == nil) })); diff != "" {
 			t.Errorf("%s: %s", id, diff)

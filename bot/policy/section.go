@@ -91,6 +91,10 @@ var settings = []setting{
 			return strings.TrimSpace(prefix) != "" && len(prefix) <= MaxPrefix && !strings.ContainsAny(prefix, "\n\r\x00")
 		}, "the beginning of a command; use one like git push")
 	}, func(r *Room) string { return shown(r.Approvals, "none") }),
+	word("schedule", func(r *Room, value string) error {
+		r.Schedule = Who(value)
+		return oneOf(r.Schedule, whos)
+	}, func(r *Room) string { return orElse(string(r.Schedule), string(ForAll)) }),
 	list("memory_from", func(r *Room, value []string) error {
 		r.MemoryFrom = value
 		return each(value, MaxRooms, "rooms", IsRoom, "a room ID; use one like !abc:example.org")

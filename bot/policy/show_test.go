@@ -18,11 +18,11 @@ rooms: {"!r:x": {block: ["@c:x"], reply: "off", persona: p.md, model: m, timezon
 			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x` (all rooms)\n" +
 			"- `reply`: `all` in a room of two, `mention_only` in larger ones (default)\n- `persona`: none (default)\n" +
 			"- `model`: as in the bot's settings (default)\n- `timezone`: as on the bot's host (default)\n- `timeout_seconds`: as in the bot's settings (default)\n" +
-			"- `question_minutes`: as in the bot's settings (default)\n- `tokens_per_day`: as in the bot's settings (default)\n- `session_daily_hour`: as in the bot's settings (default)\n- `session_idle_minutes`: as in the bot's settings (default)\n- `approvals`: none (all rooms)\n- `memory_from`: no other room (default)\n- `require_encryption`: as in the bot's settings (default)\n",
+			"- `question_minutes`: as in the bot's settings (default)\n- `tokens_per_day`: as in the bot's settings (default)\n- `session_daily_hour`: as in the bot's settings (default)\n- `session_idle_minutes`: as in the bot's settings (default)\n- `approvals`: none (all rooms)\n- `schedule`: everyone (default)\n- `memory_from`: no other room (default)\n- `require_encryption`: as in the bot's settings (default)\n",
 		"!r:x": "**This room**, `!r:x`\n\n" +
 			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x`, `@c:x` (this room and all rooms)\n- `reply`: `off` (this room)\n" +
 			"- `persona`: `p.md` (this room)\n- `model`: `m` (this room)\n- `timezone`: `Asia/Tokyo` (this room)\n- `timeout_seconds`: 90 (this room)\n" +
-			"- `question_minutes`: 2 (this room)\n- `tokens_per_day`: as in the bot's settings (default)\n- `session_daily_hour`: as in the bot's settings (default)\n- `session_idle_minutes`: as in the bot's settings (default)\n- `approvals`: none (all rooms)\n- `memory_from`: `!s:x` (this room)\n- `require_encryption`: `owners` (this room)\n",
+			"- `question_minutes`: 2 (this room)\n- `tokens_per_day`: as in the bot's settings (default)\n- `session_daily_hour`: as in the bot's settings (default)\n- `session_idle_minutes`: as in the bot's settings (default)\n- `approvals`: none (all rooms)\n- `schedule`: everyone (default)\n- `memory_from`: `!s:x` (this room)\n- `require_encryption`: `owners` (this room)\n",
 	} {
 		if diff := cmp.Diff(want, s.Show(room)); diff != "" {
 			t.Error(diff)

@@ -54,6 +54,7 @@ type Notice struct {
 type Progress struct {
 	Queued  string        // what it waits for before it starts, such as "waiting for disk space", or ""
 	Step    string        // running step in Markdown ("step 3: run_shell_command `ls`"), or ""
+	Text    string        // what the notice says, in Markdown, without its bounds
 	Elapsed time.Duration // since the task began
 }
 
@@ -141,7 +142,12 @@ func (p *Notice) Event(run string, e agent.Event) {
 func (p *Notice) Now() Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Progress{p.waits, p.steps.Now(), time.Since(p.since)}
+	elapsed := time.Since(p.since)
+	said := queuedText(p.waits)
+	if p.waits == "" {
+		said = p.steps.Progress(elapsed, p.note, func(string) bool { return true })
+	}
+	return Progress{p.waits, p.steps.Now(), said, elapsed}
 }
 
 // Outcome returns the number of failed steps and, as Markdown, all steps. It may be called after stop, and without

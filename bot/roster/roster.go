@@ -24,8 +24,11 @@ type Roster struct {
 	Account *matrix.Account
 	Log     zerolog.Logger
 	Direct  Directs
-	Joined  Counts // members of rooms, the bot included
-	Invited Counts // members who have not joined yet
+	Joined  Cache[int] // number of members, the bot included
+	Invited Cache[int] // number of members who have not joined yet
+
+	members Cache[map[string]bool] // who has joined, and who has not, of those about whom somebody has asked
+	names   Cache[string]
 }
 
 // Load fetches the list of direct chats and retries until the homeserver returns it, or says that there is none.
@@ -84,12 +87,16 @@ func (r *Roster) Note(batch *matrix.Sync) {
 		r.Direct.Take(batch.Direct)
 	}
 	for room, joined := range batch.Joined {
-		changed := joined.Limited
+		changed, renamed := joined.Limited, joined.Limited
 		for _, e := range slices.Concat(joined.State, joined.Timeline) {
 			changed = changed || e.Type == event.TypeMember
+			renamed = renamed || e.Type == event.TypeName
 		}
 		if changed {
 			r.forget(room)
+		}
+		if renamed {
+			r.names.Forget(room)
 		}
 	}
 	for _, room := range batch.Left {
@@ -100,6 +107,7 @@ func (r *Roster) Note(batch *matrix.Sync) {
 func (r *Roster) forget(room string) {
 	r.Joined.Forget(room)
 	r.Invited.Forget(room)
+	r.members.Forget(room)
 }
 
 // MayBeAlone reports whether the bot and one other person may be a room's only members. It makes no request: if the
@@ -127,22 +135,6 @@ func (r *Roster) WillBeAlone(ctx context.Context, room string) (bool, error) {
 	invited, err := r.Invited.get(ctx, room,
 		func(ctx context.Context) (int, error) { return r.Account.Rooms.Invited(ctx, room) })
 	return invited == 0 && err == nil, err
-}
-
-// get returns a room's number, and asks for it if it is not known.
-func (c *Counts) get(ctx context.Context, room string, ask func(context.Context) (int, error)) (int, error) {
-	if members, known := c.Of(room); known {
-		return members, nil
-	}
-	v := c.Version()
-	call, cancel := context.WithTimeout(ctx, matrix.CallTimeout)
-	defer cancel()
-	members, err := ask(call)
-	if err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
-		return 0, fmt.Errorf("list members: %w", err)
-	}
-	c.Learn(room, v, members)
-	return members, nil
 }
 
 // IsIn asks the homeserver whether the bot has joined a room.

@@ -67,7 +67,7 @@ func TestMemberCounts(t *testing.T) {
 	if !r.MayBeAlone("!den") {
 		t.Error("a room with an unknown number of members counts as more than two")
 	}
-	r.Joined.Learn("!den", r.Joined.Version(), 3)
+	r.Joined.Learn("!den", r.Joined.Version("!den"), 3)
 	if r.MayBeAlone("!den") {
 		t.Error("three members count as two")
 	}
@@ -77,7 +77,7 @@ func TestMemberCounts(t *testing.T) {
 	if r.MayBeAlone("!den") {
 		t.Error("a message changed the number of members")
 	}
-	asked := r.Joined.Version()
+	asked := r.Joined.Version("!den")
 	r.Note(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []event.Event{said, left}}}})
 	if !r.MayBeAlone("!den") {
 		t.Error("the number is still known after somebody left")
@@ -85,6 +85,12 @@ func TestMemberCounts(t *testing.T) {
 	r.Joined.Learn("!den", asked, 3)
 	if !r.MayBeAlone("!den") {
 		t.Error("a number from before the change was stored")
+	}
+	asked = r.Joined.Version("!attic")
+	r.Joined.Forget("!den")
+	r.Joined.Learn("!attic", asked, 3)
+	if r.MayBeAlone("!attic") {
+		t.Error("a change in another room has made the bot ask again")
 	}
 }
 

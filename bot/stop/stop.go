@@ -10,6 +10,7 @@ import (
 	"matrix-tui/bot/outbox"
 	"matrix-tui/bot/turn"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // Key is the reaction that stops a task.
@@ -107,6 +108,20 @@ func (o Orders) One(ctx context.Context, key string, order state.Event) error {
 	o.Lock()
 	defer o.Unlock()
 	return o.one(ctx, key, order)
+}
+
+// End cancels a task for somebody on the page; done reports whether it had not ended yet.
+func (o Orders) End(ctx context.Context, key, by string) (done bool, err error) {
+	o.Lock()
+	defer o.Unlock()
+	rec, err := o.Env.Journal.Tasks.Get(ctx, key)
+	if err != nil {
+		return false, fmt.Errorf("read task: %w", err)
+	}
+	if rec.State == state.TaskDone || rec.State == state.TaskAnswered {
+		return false, nil
+	}
+	return true, o.end(ctx, rec, state.Event{Event: event.Event{Room: o.Env.ID, Sender: by}})
 }
 
 // one is One for a caller that holds the lock.

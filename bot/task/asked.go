@@ -18,8 +18,11 @@ func (q Question) messages(ctx context.Context) []Message {
 	t, txn, n, env := q.t, q.Txn(), len(q.t.exec.Answers), q.t.env
 	proof := env.Room.Proof(ctx)
 	how := q.how(proof) + " within " + text.Duration(env.rules().QuestionTimeout)
-	m := t.Voice().long("question", q.text(t.exec.CurrentQuestion, t.exec.QuestionContext, "",
-		"_"+how+". `!stop` cancels the task._"), env.NotifyQuestion)
+	how = "_" + how + ". `!stop` cancels the task._"
+	if page := t.page(); page != "" {
+		how += " [Answer on the page](" + page + ")"
+	}
+	m := t.Voice().long("question", q.text(t.exec.CurrentQuestion, t.exec.QuestionContext, "", how), env.NotifyQuestion)
 	m.Kind, m.Number, m.Txn = state.KindQuestion, n, txn
 	m.Long.Kind, m.Long.Txn = state.KindQuestionPart, txn+"-"
 	said := []Message{m}

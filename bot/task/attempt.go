@@ -125,6 +125,13 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	if err != nil {
 		return out, err
 	}
+	out, err = a.gate(stoppable)
+	if stoppable.Err() != nil && ctx.Err() == nil {
+		return stoppedEarly(), nil
+	}
+	if err != nil || out.Ended != "" {
+		return out, err
+	}
 	if about := cmp.Or(t.rec.ReplyTo, t.rec.Thread); about != "" {
 		if a.quoted, err = t.env.Room.Quote(ctx, t.rec.Home, about); err != nil {
 			return out, err

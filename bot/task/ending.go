@@ -61,6 +61,12 @@ func (e ending) messages(noticed bool, shown *progress.Notice) (said []Message) 
 	} else if t.env.NotifyComplete {
 		final.Small, final.Details = e.figures(failed), details
 	}
+	if quiet(rec) && e.noted == "" {
+		if said = nil; noticed {
+			said = append(said, redaction(rec.Key, noticeTxn(rec.Key, len(t.exec.Answers))))
+		}
+		return said
+	}
 	return append(append(said, t.Voice().ended(out.Ended)...), final)
 }
 
@@ -92,12 +98,19 @@ func (e ending) enter(text string) {
 // Env.Decisions.
 func (e ending) store(ctx context.Context, rows []state.Message, closes ...string) error {
 	t, env := e.t, e.t.env
-	if err := env.Journal.Tasks.Answer(ctx, t.Row(), rows, closes...); err != nil {
+	paused, err := e.pauses(ctx)
+	if err != nil {
+		return err
+	}
+	rows = append(rows, env.Room.Render(ctx, paused...)...)
+	row := t.Row()
+	row.Used = state.Usage(e.cost())
+	if err := env.Journal.Tasks.Answer(ctx, row, rows, closes...); err != nil {
 		return fmt.Errorf("store result: %w", err)
 	}
 	crash.At("answered")
 	env.Room.Wake()
-	env.Count.Ended(e.out.Ended, state.Usage(e.cost()))
+	env.Count.Ended(e.out.Ended, row.Used)
 	env.Log.Info().Str("room", env.ID).Str("event", t.rec.Event).Str("ended", string(e.out.Ended)).
 		Int64("tokens", e.out.Usage.Total).Dur("took_ms", time.Since(t.rec.Begun)).Msg("task answered")
 	return nil

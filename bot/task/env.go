@@ -37,6 +37,7 @@ type Counter interface {
 type Clock interface {
 	Now() time.Time
 	In(d time.Duration) time.Time // when a time limit that begins now is over
+	Shown() time.Time             // what the clocks show: the time for people, and for their schedule
 }
 
 // Config contains the operator's settings for tasks.
@@ -52,6 +53,7 @@ type Config struct {
 	NotifyComplete   bool          // results mention the asker and show the cost
 	Debounce         time.Duration // messages of one person within this time become one task
 	MediaMax         int64         // largest file in either direction, in bytes
+	PageURL          string        // where people reach the page, without a slash at its end; "": there is none
 }
 
 // Deps contains what the tasks of all rooms share.

@@ -76,6 +76,7 @@ func (e *Env) scrub(ctx context.Context, change *scrub.Scrub) (out Forgot, err e
 	if _, err := e.Store.Conversations.Scrub(ctx, e.ID, change); err != nil {
 		return out, fmt.Errorf("scrub history: %w", err)
 	}
+	e.Store.Rewrite()
 	var gone []string
 	for _, home := range homes {
 		one, err := e.Journal.Removal.Scrub(ctx, e.ID, home, change, workspace.StatusText)
@@ -147,6 +148,13 @@ func (e *Env) Redact(ctx context.Context, home, event string) error {
 	}
 	if err := e.Journal.Memory.RedactNotes(ctx, e.ID, event); err != nil {
 		return err
+	}
+	told := state.Message{Txn: state.KeyOf(home, event) + "-unscheduled", Room: e.ID, Kind: state.KindReply, Notice: true,
+		Body: "🗓 The message is deleted, and what it had scheduled is removed:"}
+	if gone, err := e.Journal.Schedule.RemoveOf(ctx, e.ID, event, told); err != nil {
+		return err
+	} else if gone {
+		e.Room.Wake()
 	}
 	if _, err := e.scrub(ctx, scrub.Replacing(scrub.Deleted, words...).Sparing(home, event)); err != nil {
 		return err

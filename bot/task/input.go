@@ -20,6 +20,9 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		Refused:     rec.Refused && !rec.Resume,
 		Instruction: agent.Instruction, Answers: exchanges(t), Resumed: rec.Resume && len(t.exec.Answers)+len(later) > 0,
 	}
+	if rec.Source == state.FromSchedule {
+		in.Scheduled = scheduledText(rec.Scheduled, "", env.rules().Zone)
+	}
 	for _, one := range later {
 		in.Steer = append(in.Steer, workspace.Message{Sender: env.NameOf(one.By), Text: WordsOf(one)})
 	}

@@ -81,7 +81,7 @@ func finalText(out agent.Outcome) string {
 // link returns a link to the task if the result cannot reply to it.
 func (e ending) link() string {
 	rec, env := &e.t.rec, e.t.env
-	if !e.t.rec.Moved() || rec.Source == state.FromHTTP {
+	if !e.t.rec.Moved() || rec.Source != state.FromRoom {
 		return ""
 	}
 	if to := env.Room.Link(rec.Home, rec.Event, rec.Requester); to != "" {
@@ -90,10 +90,12 @@ func (e ending) link() string {
 	return ""
 }
 
-// figures returns the steps, time and tokens of the task, or "" if nothing ran.
-func (e ending) figures(failed int) string {
-	total := e.cost()
-	if total == (used{}) {
+// figures returns the figures of the task.
+func (e ending) figures(failed int) string { return Figures(state.Usage(e.cost()), failed) }
+
+// Figures returns the steps, time and tokens of a task, or "" if nothing ran. failed is how many of its steps did.
+func Figures(total state.Usage, failed int) string {
+	if total == (state.Usage{}) {
 		return ""
 	}
 	var words []string

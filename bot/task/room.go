@@ -79,7 +79,7 @@ func (o Origin) Reply(m state.Message, event, about string) state.Message {
 }
 
 // OriginOf returns where a task was requested.
-func OriginOf(rec state.Task) Origin { return Origin{rec.Event, rec.Thread, rec.Home != rec.Room} }
+func OriginOf(rec state.Task) Origin { return Origin{rec.Event, rec.Thread, rec.Moved()} }
 
 // Long says how to send a text that does not fit into one message.
 type Long struct {

@@ -66,7 +66,7 @@ func (s settlement) remember(ctx context.Context) error {
 	} else {
 		both.Go(func() error { return s.keepSession(ctx) })
 	}
-	if !s.t.rec.Compact {
+	if !s.t.rec.Compact && !quiet(&s.t.rec) {
 		both.Go(func() error { return env.Store.Conversations.Append(ctx, env.ID, turns(s.t)...) })
 	}
 	return both.Wait()

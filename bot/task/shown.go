@@ -2,9 +2,11 @@ package task
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"matrix-tui/bot/progress"
+	"matrix-tui/bot/text"
 )
 
 // place is where the progress of a task is shown: its notice.
@@ -12,6 +14,7 @@ type place struct {
 	Room
 	started []Message // sent with the notice or, if the task was queued, when it starts
 	notice  Message   // without its text
+	page    string    // the address of the task's page, or ""
 }
 
 // showProgress shows that the task runs, or what it waits for.
@@ -27,7 +30,7 @@ func showProgress(ctx, life context.Context, t *Task, waits string) (*progress.N
 	if is.Said, err = t.said(ctx, t.Voice().Queued().Txn); err != nil {
 		return nil, err
 	}
-	shown := place{t.env.Room, t.Voice().started(), t.Voice().notice("")}
+	shown := place{t.env.Room, t.Voice().started(), t.Voice().notice(""), t.page()}
 	return progress.Show(ctx, life, shown, is, t.env.ID, t.env.Log)
 }
 
@@ -37,7 +40,7 @@ func (p place) Begin(ctx context.Context) error { return p.Queue(ctx, p.started.
 // Post is part of [progress.Place].
 func (p place) Post(ctx context.Context, text string, begins bool) error {
 	notice := p.notice
-	notice.Body = text
+	notice.Body = p.linked(text)
 	if !begins {
 		return p.Queue(ctx, notice)
 	}
@@ -46,5 +49,26 @@ func (p place) Post(ctx context.Context, text string, begins bool) error {
 
 // Edit is part of [progress.Place].
 func (p place) Edit(ctx context.Context, text string) bool {
-	return p.Room.Edit(ctx, p.notice.Txn, text)
+	return p.Room.Edit(ctx, p.notice.Txn, p.linked(text))
+}
+
+// Fits is part of [progress.Place].
+func (p place) Fits(text string) bool { return p.Room.Fits(p.linked(text)) }
+
+// linked makes the beginning of a notice lead to the task's page.
+func (p place) linked(notice string) string {
+	rest, works := strings.CutPrefix(notice, text.Working)
+	if p.page == "" || !works {
+		return notice
+	}
+	mark, words, _ := strings.Cut(text.Working, " ")
+	return mark + " [" + words + "](" + p.page + ")" + rest
+}
+
+// page returns the address of the task's page, or "" if there is none.
+func (t *Task) page() string {
+	if t.env.PageURL == "" {
+		return ""
+	}
+	return t.env.PageURL + "/t/" + t.exec.ID
 }

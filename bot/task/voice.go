@@ -95,6 +95,13 @@ func (v Voice) reminder() string {
 		return ""
 	}
 	about := text.Cut(strings.Join(strings.Fields(v.t.text), " "), maxReminder)
+	if rec := &v.t.rec; rec.Source == state.FromSchedule {
+		who := ""
+		if asker := rec.Asker(); asker != "" {
+			who = v.t.env.NameOf(asker)
+		}
+		return "> " + scheduledText(rec.Scheduled, who, v.t.env.rules().Zone) + ": " + about + "\n\n"
+	}
 	if asker := v.t.rec.Asker(); asker != "" {
 		about = v.t.env.NameOf(asker) + ": " + about
 	}

@@ -111,13 +111,18 @@ func toolIcon(name string) string {
 		return "🌐"
 	case "memory_search", "memory_get", "memory_add", "memory_replace":
 		return "🧠"
+	case "schedule_create", "schedule_list", "schedule_cancel":
+		return "🗓"
 	}
 	return "🔧"
 }
 
+// Working is the beginning of the notice of a running task.
+const Working = "⏳ Working on it"
+
 // Progress returns the notice of a running task: as much of it as fits accepts.
 func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice string) bool) string {
-	head := "⏳ Working on it · " + Duration(elapsed)
+	head := Working + " · " + Duration(elapsed)
 	if l.total > 0 {
 		head += fmt.Sprintf(" · step %d", l.total)
 	}

@@ -48,6 +48,7 @@ type Room struct {
 
 	tombstone *state.Event       // nil for none; guarded by Turn
 	stop      context.CancelFunc // ends the attempts to follow the tombstone; nil unless it waits; guarded by Turn
+	stayed    string             // the tombstone that cannot be followed, as the owners were told; guarded by Turn
 	refused   matrix.Refusals    // of the tasks worker
 }
 

@@ -35,10 +35,17 @@ func (r *Room) tell(ctx context.Context, tombstone state.Event, txn, owners, roo
 	return r.Out.Queue(ctx, r.Out.Notice(state.KindUpgrade, txn, "⚠️ "+room))
 }
 
-// tellStaying tells the owners that the bot does not follow an upgrade because the room's own policy would not apply in
-// the successor.
-func (s *Shared) tellStaying(room, successor string, why error) {
-	s.Alerts.Note("⚠️ Room " + text.Code(room) + " was upgraded to " + text.Code(successor) +
+// tellStaying tells the owners, once per tombstone, that the bot does not follow an upgrade because the policy of the
+// room would not apply in the successor.
+func tellStaying(r *Room, tombstone state.Event, why error) {
+	r.Turn.Lock()
+	told := r.stayed == tombstone.ID
+	r.stayed = tombstone.ID
+	r.Turn.Unlock()
+	if told {
+		return
+	}
+	r.Alerts.Note("⚠️ Room " + text.Code(r.ID) + " was upgraded to " + text.Code(tombstone.Body.Successor) +
 		", but its policy cannot move along, so I stay in the old room: " + sentence.Text(why) +
 		" Fix policy.yaml, or add an entry for the new room by hand; I keep trying.")
 }

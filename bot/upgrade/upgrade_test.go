@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,10 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/alert"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/roster"
+	"matrix-tui/bot/turn"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // A homeserver that does not let the bot read the new room, or does not know it yet, says nothing about where that room
@@ -70,6 +74,24 @@ func TestUnreadableSuccessor(t *testing.T) {
 	}
 	if err := r.enter(t.Context(), "!house:here", &r.refused); err != nil {
 		t.Error(err)
+	}
+}
+
+// The owners read once that a room cannot be followed, also when its successor has the bot try again in between.
+func TestStayingToldOnce(t *testing.T) {
+	dir := t.TempDir()
+	s := &Shared{Alerts: alert.New(alert.Config{StateDir: dir, Log: zerolog.Nop()})}
+	r := &Room{Shared: s, ID: "!den:here", Turn: &turn.Turn{}}
+	tombstone := state.Event{Event: event.Event{ID: "$1", Room: r.ID, Body: event.Body{Successor: "!house:here"}}}
+	for range 2 {
+		tellStaying(r, tombstone, errUnmoved)
+		tombstone.Body.Successor = "!barn:here" // an alert that is kept already would not be kept twice
+	}
+	tombstone.ID, tombstone.Body.Successor = "$2", "!shed:here"
+	tellStaying(r, tombstone, errUnmoved)
+	data, err := os.ReadFile(filepath.Join(dir, "alerts.json"))
+	if n := strings.Count(string(data), "cannot move along"); n != 2 || err != nil {
+		t.Errorf("told %d times about two upgrades, %v", n, err)
 	}
 }
 

@@ -38,7 +38,7 @@ func (r *Room) await(ctx context.Context, tombstone state.Event) {
 			return
 		case told:
 		case errors.Is(err, errUnmoved):
-			r.tellStaying(r.ID, tombstone.Body.Successor, err)
+			tellStaying(r, tombstone, err)
 			told = true
 		case errors.Is(err, errUninvited) && time.Since(begun) >= matrix.RefusedTime:
 			err := r.tellUninvited(ctx, tombstone)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent/gemini"
+	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 )
 
@@ -28,6 +30,8 @@ func (s *scene) openDoor(room, model string) (*door, error) {
 	}
 	g := gateway.New(gateway.Config{Dir: filepath.Join(s.Dir(), "door"), Log: zerolog.Nop()})
 	route := gemini.NewRoute(gemini.RouteConfig{Base: upstream, Key: key, Log: zerolog.Nop()}, g)
+	// A refused offer would be repeated after a minute, and the bot would have to ask podman until then.
+	g.Attend(sandbox.OfferPath, sandbox.OfferField, func(_ string, conn net.Conn, _ string) { conn.Close() })
 	dir, err := g.Open(room)
 	if err != nil {
 		return nil, err

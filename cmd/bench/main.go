@@ -50,11 +50,12 @@ var sections = []section{
 	{name: "answer", do: measureAnswer},
 	{name: "parked", do: measureParked},
 	{name: "gateway", do: measureGateway},
-	{name: "hardening", do: measureHardening},
 	{name: "rooms", do: measureRooms},
 	{name: "crowd", do: measureCrowd},
 	{name: "burst", do: measureBurst},
 	{name: "waiting", do: measureWaiting},
+	{name: "schedule", do: measureSchedule},
+	{name: "page", do: measurePage},
 	{name: "update", do: measureUpdate},
 	{name: "idle", do: measureIdle}, // memory and start, with many rooms
 	{name: "scale", do: measureScale, drill: true},
@@ -68,8 +69,8 @@ func main() {
 		rooms      = flag.Int("rooms", 500, "rooms of the largest bot")
 		containers = flag.Int("containers", 200, "containers of the largest bot")
 		only       = flag.String("only", "",
-			"measure the sections that match this `regexp`: state message reply first answer parked gateway hardening rooms "+
-				"crowd burst waiting update idle, or scale, which takes long")
+			"measure the sections that match this `regexp`: state message reply first answer parked gateway rooms "+
+				"crowd burst waiting schedule page update idle, or scale, which takes long")
 		scale   = flag.Int("scale", 1000, "rooms of section scale")
 		analyze = flag.Bool("analyze", false,
 			"in section scale, run ANALYZE on the homeserver's databases first, as Dendrite needs with thousands of rooms on "+

@@ -43,12 +43,17 @@ type scene struct {
 }
 
 // open creates a bot, which is not launched yet, and its person.
-func (b *bench) open(ctx context.Context, name string) (*scene, error) {
+func (b *bench) open(ctx context.Context, name string, settings ...string) (*scene, error) {
 	script, err := agenttest.Load([]byte(rules))
 	if err != nil {
 		return nil, err
 	}
-	bot, err := b.host.NewBot(ctx, "bench-"+name, map[string]string{"LOG_LEVEL": "info"})
+	own := map[string]string{"LOG_LEVEL": "info"}
+	for _, one := range settings {
+		key, value, _ := strings.Cut(one, "=")
+		own[key] = value
+	}
+	bot, err := b.host.NewBot(ctx, "bench-"+name, own)
 	if err != nil {
 		return nil, err
 	}

@@ -31,30 +31,6 @@ func measureMessage(ctx context.Context, b *bench) error {
 	return err
 }
 
-// measureHardening runs the benchmark of a container's start with and without what hardens it; each sample is the mean
-// of two starts of each kind.
-func measureHardening(ctx context.Context, b *bench) (err error) {
-	s, err := b.open(ctx, "hardening")
-	if err != nil {
-		return err
-	}
-	defer s.close(&err)
-	got, err := b.benchmarks(ctx, "matrix-tui/sandbox", "^BenchmarkHardening$", 1,
-		[]string{"CONTAINER_HOST=unix://" + s.Socket(), "SANDBOX_IMAGE=" + b.host.Image()})
-	if err != nil {
-		return err
-	}
-	b.table.add("a container created, started and used once, hardened", "ms", 0, got["Hardening hardened-ms"]...)
-	b.table.add("the same with podman's seccomp profile, boxinit of the image, and no verification", "ms", 0,
-		got["Hardening podmans-ms"]...)
-	b.table.add("the same without any seccomp profile", "ms", 0, got["Hardening unconfined-ms"]...)
-	b.table.add("what hardening adds to a start with podman's profile (pair by pair)", "ms", 20,
-		got["Hardening more-than-podmans-ms"]...)
-	b.table.add("what it adds to a start without a profile (pair by pair)", "ms", 0,
-		got["Hardening more-than-unconfined-ms"]...)
-	return nil
-}
-
 // benchmarks runs benchmarks of a package and returns the samples of each "Name
 // unit"; each sample is the mean of a number of operations. env is on top of the environment.
 func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations int,
@@ -68,7 +44,11 @@ func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations 
 	if err != nil {
 		return nil, fmt.Errorf("go test -bench in %s: %w\n%s%s", pkg, err, out, stderr.Bytes())
 	}
-	return parseBenchmarks(out), nil
+	got := parseBenchmarks(out)
+	if len(got) == 0 {
+		return nil, fmt.Errorf("package %s has no benchmark %s", pkg, pattern)
+	}
+	return got, nil
 }
 
 // parseBenchmarks parses the output of `go test -bench`: the samples of each "Name unit".

@@ -26,6 +26,8 @@ type accounts struct {
 	Room string      `json:"room,omitempty"`
 	// Seen is the newest event that the terminal has shown.
 	Seen string `json:"seen,omitempty"`
+	// Page is the port of the bot's page.
+	Page int `json:"page_port,omitempty"`
 
 	path string
 }

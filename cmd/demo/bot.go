@@ -82,6 +82,7 @@ func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 		"DEBOUNCE_MILLISECONDS": "0",   // each line has its answer here
 		"E2EE_DEVICES":          "all", // any client works in encrypted rooms, without verification
 		"REQUIRE_ENCRYPTION":    "off", // the homeserver is the demo's own
+		"WEB_LISTEN":            strconv.Itoa(known.Page),
 	} {
 		if d.setting(name) == "" {
 			set[name] = value

@@ -64,6 +64,9 @@ func (d *demo) play(parent context.Context) (err error) {
 	if d.room, err = known.room(entering, d.you, d.bot); err != nil {
 		return err
 	}
+	if known.Page, err = pagePort(entering, known.Page); err != nil {
+		return err
+	}
 	d.before = d.you.Messages(d.room) // show everything from here on, including what was left from last time
 
 	ctx, stop := context.WithCancel(parent)
@@ -138,6 +141,7 @@ func (d *demo) chat(ctx context.Context, known *accounts) (err error) {
 	if err := d.joined(ctx); err != nil {
 		return err
 	}
+	d.introducePage(ctx, known.Page)
 	in, err := newInput(d.stdin)
 	if err != nil {
 		return fmt.Errorf("read the terminal: %w", err)

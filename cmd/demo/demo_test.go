@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -40,6 +41,7 @@ func TestDemo(t *testing.T) {
 		for _, want := range []string{
 			`homeserver    ` + regexp.QuoteMeta(h.homeserver), `user          alex  \(@alex:localhost\)`, `password      [a-z2-7]{20}`,
 			`recovery key  (\w{4} ){11}\w{4}`, `the bot       @bot:localhost`, `SCRIPTED MODEL`, `Whatever you type .*\n.*!stop`,
+			`page for browsers is http://127\.0\.0\.1:\d+\n  Open it, send the bot the command`,
 			`you: please write a note about cats`, `bot \(scripted model\): .*not Gemini.*The file is written`,
 			`you: hello there`, `bot \(scripted model\): I am a scripted model, not Gemini, so this is all`, `\b1 step · \d+ s · [\d,]+ tokens\n`,
 		} {
@@ -52,7 +54,8 @@ func TestDemo(t *testing.T) {
 			t.Errorf("/workspace/note.md = %q, %v", note, err)
 		}
 	})
-	room := h.accounts(t).Room
+	before := h.accounts(t)
+	room := before.Room
 
 	t.Run("continues in the same room", func(t *testing.T) {
 		var out output
@@ -61,6 +64,9 @@ func TestDemo(t *testing.T) {
 		}
 		if got := h.accounts(t).Room; got != room {
 			t.Errorf("room %s, before it was %s", got, room)
+		}
+		if at := fmt.Sprintf("http://127.0.0.1:%d\n", before.Page); before.Page == 0 || !strings.Contains(out.String(), at) {
+			t.Errorf("the page is not at %q as before:\n%s", at, out.String())
 		}
 		if text := out.String(); strings.Contains(text, "about cats") || strings.Contains(text, "not said") || !strings.Contains(text, "you: who are you?") {
 			t.Errorf("the chat shows old messages, or messages after /quit:\n%s", text)

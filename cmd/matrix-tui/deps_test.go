@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
 	"agent/gemini":        {"sandbox/gateway"},
-	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/budget", "bot/capacity", "bot/clock", "bot/command", "bot/container", "bot/decide", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/membership", "bot/metrics", "bot/models", "bot/outbox", "bot/pending", "bot/policy", "bot/presence", "bot/progress", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/stop", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "bot/upgrade", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace", "bot/admit"},
+	"bot":                 {"agent", "agent/gemini", "bot/alert", "bot/budget", "bot/capacity", "bot/clock", "bot/command", "bot/container", "bot/decide", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/membership", "bot/metrics", "bot/models", "bot/outbox", "bot/pending", "bot/policy", "bot/presence", "bot/progress", "bot/proof", "bot/queue", "bot/recall", "bot/roster", "bot/schedule", "bot/status", "bot/stop", "bot/task", "bot/text", "bot/timeline", "bot/turn", "bot/update", "bot/upgrade", "sandbox", "sandbox/gateway", "state", "state/execution", "workspace", "bot/admit"},
 	"bot/alert":           {"bot/capacity", "bot/matrix", "bot/roster", "bot/text", "state"},
 	"bot/admit":           {"bot/alert", "bot/command", "bot/matrix", "bot/matrix/e2ee", "bot/outbox", "bot/pending", "bot/policy", "bot/presence", "bot/proof", "bot/queue", "bot/roster", "bot/text", "bot/timeline", "bot/upgrade", "state"},
 	"bot/api":             {"bot", "state/execution"},
@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"bot/progress":        {"agent", "bot/text"},
 	"bot/pending":         {},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
-	"bot/command":         {"agent/gemini", "bot/alert", "bot/matrix", "bot/models", "bot/outbox", "bot/policy", "bot/proof", "bot/recall", "bot/roster", "bot/stop", "bot/task", "bot/text", "bot/turn", "bot/update", "sandbox", "state"},
+	"bot/command":         {"agent/gemini", "bot/alert", "bot/matrix", "bot/models", "bot/outbox", "bot/policy", "bot/proof", "bot/recall", "bot/roster", "bot/schedule", "bot/status", "bot/stop", "bot/task", "bot/text", "bot/update", "sandbox", "state"},
 	"bot/clock":           {"state"},
 	"bot/crash":           {},
 	"bot/bottest":         {"agent/agenttest", "bot/bottest/baddisk", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
@@ -63,10 +63,14 @@ var arrows = map[string][]string{
 	"bot/text":            {},
 	"bot/timeline":        {"bot/matrix", "state"},
 	"bot/decide":          {"agent", "bot/command", "bot/media", "bot/outbox", "bot/policy", "bot/proof", "bot/recall", "bot/stop", "bot/task", "bot/turn", "state", "state/execution", "bot/admit"},
+	"bot/schedule":        {"bot/policy", "bot/task", "bot/text", "state"},
+	"bot/schedule/tools":  {"bot/schedule", "bot/task", "state"},
+	"bot/status":          {"bot/task", "bot/turn", "state"},
 	"bot/stop":            {"bot/container", "bot/outbox", "bot/task", "bot/text", "bot/turn", "sandbox", "state"},
 	"bot/turn":            {"bot/queue", "bot/task", "state"},
 	"bot/update":          {"bot/text"},
 	"bot/upgrade":         {"bot/alert", "bot/matrix", "bot/outbox", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/text", "bot/turn", "sandbox/gateway", "state"},
+	"bot/web":             {"bot", "bot/text", "state", "state/execution"},
 	"cmd/bench":           {"agent", "agent/gemini", "agent/agenttest", "bot/bottest", "bot/bottest/person", "bot/capacity", "sandbox", "sandbox/gateway", "state", "state/execution"},
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/soak":            {"agent/agenttest", "bot/bottest", "bot/bottest/person"},
@@ -104,7 +108,7 @@ var arrows = map[string][]string{
 	"cmd/matrix-tui/memories": {"bot/recall", "bot/recall/embed", "cmd/matrix-tui/cli", "cmd/matrix-tui/rooms", "cmd/matrix-tui/settings", "state", "state/memory"},
 	"cmd/matrix-tui/releases": {"bot/update", "cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/settings", "deploy/release", "state"},
 	"cmd/matrix-tui/rooms":    {"cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/settings", "sandbox", "state", "state/memory"},
-	"cmd/matrix-tui/serve":    {"agent", "bot", "bot/api", "bot/capacity", "bot/matrix/e2ee", "bot/models", "bot/policy", "bot/recall/tools", "cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/memories", "cmd/matrix-tui/releases", "cmd/matrix-tui/settings", "deploy/release", "sandbox", "agent/gemini", "sandbox/gateway", "state", "state/memory"},
+	"cmd/matrix-tui/serve":    {"agent", "bot", "bot/api", "bot/capacity", "bot/matrix/e2ee", "bot/models", "bot/policy", "bot/recall/tools", "bot/schedule/tools", "bot/web", "cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/doctor", "cmd/matrix-tui/memories", "cmd/matrix-tui/releases", "cmd/matrix-tui/settings", "deploy/release", "sandbox", "agent/gemini", "sandbox/gateway", "state", "state/memory"},
 	"cmd/matrix-tui/settings": {"bot/matrix/e2ee", "bot/policy", "bot/text", "sandbox"},
 
 	"bot/bottest/oauthserver": {},
@@ -127,7 +131,7 @@ var heavy = map[string][]string{
 	"google.golang.org/genai":       {"bot/recall/embed"},
 	"github.com/prometheus/":        {"bot", "bot/api", "bot/metrics"},
 
-	"github.com/modelcontextprotocol/": {"bot/recall/tools"},
+	"github.com/modelcontextprotocol/": {"bot/recall/tools", "bot/schedule/tools"},
 }
 
 // light must not depend on heavy modules even indirectly.

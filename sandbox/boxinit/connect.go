@@ -28,6 +28,9 @@ const (
 	maxOperations = 64
 )
 
+// errRemoved means that podman has removed the container, and yet it runs.
+var errRemoved = errors.New("the container's files were removed")
+
 var errRefused = errors.New("the gateway does not take the connection")
 
 // connect is `boxinit connect`, a child of PID 1: it keeps a connection open on which the bot can ask for an
@@ -36,9 +39,13 @@ func (p *Program) connect() error {
 	reserveThreads()
 	debug.SetGCPercent(25)
 	places := make(chan struct{}, maxOperations)
+	runs := store{p.Dir}
 	for failed := callPause; ; {
 		places <- struct{}{}
-		conn, err := callGateway(store{p.Dir}.parkedUntil())
+		if isRemoved(runs) {
+			return errRemoved
+		}
+		conn, err := callGateway(runs.parkedUntil())
 		pause := callPause
 		switch {
 		case err == nil:

@@ -52,7 +52,11 @@ func (p *Program) serve() int {
 				goodbye(store{p.Dir})
 				return 0
 			}
-			if reap(connecting) {
+			switch ended := reap(connecting); {
+			case ended && isRemoved(store{p.Dir}):
+				goodbye(store{p.Dir}) // podman no longer knows the container, so nothing else would end it
+				return exitError
+			case ended:
 				again.Reset(callPause)
 			}
 		}

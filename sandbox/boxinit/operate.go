@@ -85,6 +85,13 @@ func (o *operation) carryOut() Reply {
 		err = send(o.frames.Stream(FrameStdout), o.Path, o.Size)
 	case OpExec:
 		return o.execute()
+	case OpLook, OpDownload, OpUpload:
+		return o.browse("/workspace")
+	case OpProcesses:
+		list, more, err := running()
+		return replyOf(Reply{Processes: list, More: more}, err)
+	case OpDial:
+		return o.tunnel()
 	default:
 		err = fmt.Errorf("unknown operation %q", o.Op)
 	}

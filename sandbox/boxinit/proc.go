@@ -19,6 +19,8 @@ func conceal() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 type process struct {
 	pid, parent, session int
 	ticks                uint64 // start, in clock ticks since boot
+	used                 uint64 // CPU time, in clock ticks
+	pages                int64  // in memory
 	dead                 bool   // a zombie that waits to be reaped
 	stopped              bool   // by SIGSTOP or a debugger
 }
@@ -58,17 +60,22 @@ func parseStat(line string) (process, error) {
 		return process{}, fmt.Errorf("stat line %q: no name", line)
 	}
 	fields := strings.Fields(line[end+1:])
-	if len(fields) < 20 {
+	if len(fields) < 22 {
 		return process{}, fmt.Errorf("stat line %q: %d fields", line, len(fields))
 	}
 	var p process
 	var threads int
-	var errs [5]error
+	var user, system uint64
+	var errs [8]error
 	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(line[:open]))
 	p.parent, errs[1] = strconv.Atoi(fields[1])
 	p.session, errs[2] = strconv.Atoi(fields[3])
 	threads, errs[3] = strconv.Atoi(fields[17])
 	p.ticks, errs[4] = strconv.ParseUint(fields[19], 10, 64)
+	user, errs[5] = strconv.ParseUint(fields[11], 10, 64)
+	system, errs[6] = strconv.ParseUint(fields[12], 10, 64)
+	p.pages, errs[7] = strconv.ParseInt(fields[21], 10, 64)
+	p.used = user + system
 	for _, err := range errs {
 		if err != nil {
 			return process{}, fmt.Errorf("stat line %q: %w", line, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const statLine = "%d (%s) %s %d 1 %d 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 %d 0 %d 1 1 18446744073709551615 1 1"
+const statLine = "%d (%s) %s %d 1 %d 0 -1 4194304 1 0 0 0 3 4 0 0 20 0 %d 0 %d 1 5 18446744073709551615 1 1"
 
 func TestParseStat(t *testing.T) {
 	unexported := cmp.AllowUnexported(process{})
@@ -21,11 +21,11 @@ func TestParseStat(t *testing.T) {
 		line string
 		want process
 	}{
-		{fmt.Sprintf(statLine, 12, "sh", "S", 1, 12, 1, 99), process{12, 1, 12, 99, false, false}},
-		{fmt.Sprintf(statLine, 12, "a) S 9 (b", "R", 1, 12, 1, 99), process{12, 1, 12, 99, false, false}},
-		{fmt.Sprintf(statLine, 12, "gone", "Z", 1, 12, 1, 99), process{12, 1, 12, 99, true, false}},
-		{fmt.Sprintf(statLine, 12, "stopped", "T", 1, 12, 1, 99), process{12, 1, 12, 99, false, true}},
-		{fmt.Sprintf(statLine, 12, "threads go on", "Z", 1, 12, 3, 99), process{12, 1, 12, 99, false, false}},
+		{fmt.Sprintf(statLine, 12, "sh", "S", 1, 12, 1, 99), process{12, 1, 12, 99, 7, 5, false, false}},
+		{fmt.Sprintf(statLine, 12, "a) S 9 (b", "R", 1, 12, 1, 99), process{12, 1, 12, 99, 7, 5, false, false}},
+		{fmt.Sprintf(statLine, 12, "gone", "Z", 1, 12, 1, 99), process{12, 1, 12, 99, 7, 5, true, false}},
+		{fmt.Sprintf(statLine, 12, "stopped", "T", 1, 12, 1, 99), process{12, 1, 12, 99, 7, 5, false, true}},
+		{fmt.Sprintf(statLine, 12, "threads go on", "Z", 1, 12, 3, 99), process{12, 1, 12, 99, 7, 5, false, false}},
 	} {
 		got, err := parseStat(c.line)
 		if diff := cmp.Diff(c.want, got, unexported); diff != "" || err != nil {

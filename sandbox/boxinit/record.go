@@ -28,6 +28,18 @@ func (s store) file(id, name string) string {
 	return filepath.Join(s.run(id), name)
 }
 
+// isRemoved reports whether nothing can be created any more where the runs are, because the container's layer is gone.
+func isRemoved(s store) bool {
+	err := os.MkdirAll(s.dir, 0o700)
+	if err == nil {
+		var dir string
+		if dir, err = os.MkdirTemp(s.dir, "try"); err == nil {
+			_ = os.Remove(dir)
+		}
+	}
+	return errors.Is(err, os.ErrNotExist)
+}
+
 type beginRecord struct {
 	Started   time.Time
 	Watch     []Watched

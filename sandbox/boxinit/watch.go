@@ -70,13 +70,17 @@ func sizeOf(path string) int64 {
 
 // openRegular opens a regular file for reading; a FIFO does not block it.
 func openRegular(path string) (*os.File, os.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	return regular(os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0))
+}
+
+// regular returns a file that was opened, unless it is no regular one.
+func regular(f *os.File, err error) (*os.File, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &os.PathError{Op: "read", Path: path, Err: errNotRegular}
+		err = &os.PathError{Op: "read", Path: f.Name(), Err: errNotRegular}
 	}
 	if err != nil {
 		f.Close()

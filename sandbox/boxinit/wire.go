@@ -1,6 +1,9 @@
 package boxinit
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -157,6 +160,12 @@ const (
 	OpExec    Op = "exec"    // Command, with the input that follows
 	OpWrite   Op = "write"   // a file of Size bytes, which follow
 	OpRead    Op = "read"    // the first Size bytes of a regular file
+
+	OpLook      Op = "look"      // what is at Name in the workspace
+	OpDownload  Op = "download"  // the first Size bytes of a file there
+	OpUpload    Op = "upload"    // a new file there, which follows
+	OpProcesses Op = "processes" // lists all processes
+	OpDial      Op = "dial"      // after the reply, the connection is one with Port
 )
 
 // Request is one operation: the first frame of a connection.
@@ -172,6 +181,8 @@ type Request struct {
 	Offset   int64    `json:",omitempty"`
 	Size     int64    `json:",omitempty"`
 	Follow   bool     `json:",omitempty"`
+	Name     []byte   `json:",omitempty"` // a path in the workspace, which need not be UTF-8
+	Port     int      `json:",omitempty"` // TCP
 }
 
 // Command is a command that is waited for.
@@ -203,7 +214,33 @@ type Reply struct {
 	Truncated bool `json:",omitempty"`
 
 	Status *RunStatus `json:",omitempty"`
-	Left   []Left     `json:",omitempty"`
+	Left   few[Left]  `json:",omitempty"`
+
+	Found     *Found       `json:",omitempty"`
+	Processes few[Process] `json:",omitempty"`
+	More      bool         `json:",omitempty"` // there are more processes
+}
+
+// few is a list of which no more is read than there may be: a process of the container may have written it.
+type few[T any] []T
+
+// UnmarshalJSON reads the first maxEntries.
+func (f *few[T]) UnmarshalJSON(data []byte) error {
+	list := json.NewDecoder(bytes.NewReader(data))
+	switch first, err := list.Token(); {
+	case err != nil || first == nil: // null
+		return err
+	case first != json.Delim('['):
+		return errors.New("a list is something else")
+	}
+	for *f = nil; len(*f) < maxEntries && list.More(); {
+		var one T
+		if err := list.Decode(&one); err != nil {
+			return err
+		}
+		*f = append(*f, one)
+	}
+	return nil
 }
 
 // Failed reports whether the operation was not carried out.
@@ -212,7 +249,11 @@ func (r Reply) Failed() bool { return r.Weak != "" || r.Present != "" || r.Error
 // Bounded returns the reply with nothing longer than boxinit makes it: a process of the container may have written it.
 func (r Reply) Bounded() Reply {
 	r.Error, r.Weak, r.Present = clip(r.Error, maxPath), clip(r.Weak, maxPath), clip(r.Present, maxPath)
-	r.Left = BoundedLeft(r.Left)
+	r.Left, r.Processes = BoundedLeft(r.Left), BoundedProcesses(r.Processes)
+	if r.Found != nil {
+		found := r.Found.bounded()
+		r.Found = &found
+	}
 	if r.Status != nil {
 		status := r.Status.Bounded()
 		r.Status = &status

@@ -98,12 +98,10 @@ func Replacing(is string, were ...string) *Scrub {
 	out := &Scrub{change: func(text string) (string, bool) {
 		out := text
 		for _, was := range were {
-			switch {
-			case text == was:
+			if text == was {
 				return is, true
-			case !strings.Contains(is, was):
-				out = strings.ReplaceAll(strings.ReplaceAll(out, was, is), oneLine(was), oneLine(is))
 			}
+			out = swap(swap(out, was, is), oneLine(was), oneLine(is))
 		}
 		return out, out != text
 	}}
@@ -111,6 +109,14 @@ func Replacing(is string, were ...string) *Scrub {
 		out.Needles = append(out.Needles, Needle(was))
 	}
 	return out
+}
+
+// swap replaces a text by another one, but not where that is already: it may have the first one in it.
+func swap(text, was, is string) string {
+	if is == "" {
+		return strings.ReplaceAll(text, was, is)
+	}
+	return strings.NewReplacer(is, is, was, is).Replace(text)
 }
 
 // textKeys are the keys under which JSON of ours has what somebody said or did. Others have identifiers.

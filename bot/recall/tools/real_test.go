@@ -15,6 +15,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/agent/agenttest"
 	"matrix-tui/agent/gemini"
+	"matrix-tui/bot/recall"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/sandbox/sandboxtest"
@@ -25,8 +26,8 @@ import (
 func TestRealTools(t *testing.T) {
 	script, err := agenttest.Load([]byte(`
 rules:
-  - {when: 'go', call: [{name: mcp_memory_memory_search, args: {query: pelican}}]}
-  - {tool: '^mcp_memory_memory_search .*code word is pelican', say: 'found'}
+  - {when: 'go', call: [{name: mcp_room_memory_search, args: {query: pelican}}]}
+  - {tool: '^mcp_room_memory_search .*code word is pelican', say: 'found'}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ rules:
 	door := gateway.New(gateway.Config{Dir: sandboxtest.GatewayDir(t), Log: zerolog.Nop()})
 	route := gemini.NewRoute(gemini.RouteConfig{Base: upstream, Key: "k", Log: zerolog.Nop()}, door)
 	serve := Handler(r.memory, zerolog.Nop())
-	door.Mount(agent.MemoryPath, func(room string) http.Handler {
+	door.Mount(agent.ToolsPath, func(room string) http.Handler {
 		requests.Add(1)
 		return serve(room)
 	})
@@ -59,11 +60,11 @@ rules:
 	spec.Image = image
 	container := sandboxtest.Ensure(t, rooms, spec)
 
-	list, err := List(t.Context())
+	list, err := List(t.Context(), &recall.Memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &agent.Gemini{Offers: agent.Offers{Memory: list}, Log: zerolog.Nop()}
+	g := &agent.Gemini{Offers: agent.Offers{Tools: list, Remembers: true}, Log: zerolog.Nop()}
 	out, err := g.Run(t.Context(), container, agent.Task{Run: rand.Text(), Session: uuid.NewString(), Prompt: "go", Approvals: []string{"git push"}}, nil)
 	if err != nil || out.Ended != agent.Completed || out.Text != "found" || out.Tools["memory_search"] != 1 || len(out.Calls) != 0 {
 		t.Errorf("%+v, %v", out, err)
@@ -71,7 +72,7 @@ rules:
 	if n := requests.Load(); n != 1 {
 		t.Errorf("the server received %d requests for one call", n)
 	}
-	if asked := model.Requests(); len(asked) == 0 || !strings.Contains(asked[0].Text, "call `mcp_memory_memory_search`") {
+	if asked := model.Requests(); len(asked) == 0 || !strings.Contains(asked[0].Text, "call `mcp_room_memory_search`") {
 		t.Error("the model was not told to search")
 	}
 }

@@ -30,11 +30,21 @@ const (
 	maxRequest = 64 << 10 // bytes of a request
 )
 
+// Adder adds tools of a room to its server.
+type Adder = func(s *mcp.Server, room string)
+
+func addAll(s *mcp.Server, room string, more []Adder) {
+	for _, add := range more {
+		add(s, room)
+	}
+}
+
 // Handler returns what serves the tools to a room.
-func Handler(m *recall.Memory, log zerolog.Logger) func(room string) http.Handler {
+func Handler(m *recall.Memory, log zerolog.Logger, more ...Adder) func(room string) http.Handler {
 	schemas := mcp.NewSchemaCache()
 	return func(room string) http.Handler {
 		s := newServer(tools{m, room, log}, schemas)
+		addAll(s, room, more)
 		return withoutBatches(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
 			&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest}))
 	}
@@ -55,9 +65,11 @@ func withoutBatches(next http.Handler) http.Handler {
 }
 
 // List returns the tools in the form in which MCP lists them, for a client that need not ask.
-func List(ctx context.Context) (json.RawMessage, error) {
+func List(ctx context.Context, m *recall.Memory, more ...Adder) (json.RawMessage, error) {
 	here, there := mcp.NewInMemoryTransports()
-	server, err := newServer(tools{}, nil).Connect(ctx, there, nil)
+	s := newServer(tools{memory: m}, nil)
+	addAll(s, "", more)
+	server, err := s.Connect(ctx, there, nil)
 	if err != nil {
 		return nil, fmt.Errorf("list tools: %w", err)
 	}
@@ -75,10 +87,13 @@ func List(ctx context.Context) (json.RawMessage, error) {
 }
 
 func newServer(t tools, schemas *mcp.SchemaCache) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "memory", Version: "1"}, &mcp.ServerOptions{
+	s := mcp.NewServer(&mcp.Implementation{Name: "room", Version: "1"}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // nothing else, or a client asks for it too
 		SchemaCache:  schemas,
 	})
+	if t.memory == nil {
+		return s
+	}
 	mcp.AddTool(s, searchTool, t.search)
 	mcp.AddTool(s, getTool, t.get)
 	mcp.AddTool(s, addTool, t.add)

@@ -66,7 +66,7 @@ func TestTools(t *testing.T) {
 
 // A client that is given the list need not ask for it.
 func TestList(t *testing.T) {
-	given, err := List(t.Context())
+	given, err := List(t.Context(), &recall.Memory{})
 	if err != nil {
 		t.Fatal(err)
 	}

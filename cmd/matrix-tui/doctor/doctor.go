@@ -17,7 +17,6 @@ import (
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox/gateway"
-	"matrix-tui/state/clean"
 	"matrix-tui/state/damage"
 )
 
@@ -27,32 +26,7 @@ const (
 	maxState  = 107 - len("/"+cli.GatewayFolder+"/0123456789abcdef/sock") // bytes of its path: it contains sockets
 )
 
-// finding is the result of one check; the zero values of bad and skipped mean "ok".
-type finding struct {
-	bad, skipped bool
-	text         string // including the fix if it is bad
-}
-
-func good(format string, args ...any) finding { return finding{text: fmt.Sprintf(format, args...)} }
-func bad(format string, args ...any) finding {
-	return finding{bad: true, text: fmt.Sprintf(format, args...)}
-}
-func skipped(format string, args ...any) finding {
-	return finding{skipped: true, text: fmt.Sprintf(format, args...)}
-}
-
-// String is the line in the report.
-func (f finding) String() string {
-	word := "ok  "
-	switch {
-	case f.bad:
-		word = "FAIL"
-	case f.skipped:
-		word = "skip"
-	}
-	return word + " " + clean.Short(f.text, 600)
-}
-
+// Command is the subcommand doctor.
 func Command(ctx context.Context, a *cli.App, args []string) error {
 	flags := a.Flags("doctor")
 	offline := flags.Bool("offline", false, "skip checks that need the homeserver or the model")
@@ -66,7 +40,7 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	}
 	if *model {
 		failed := false
-		checkModels(ctx, cfg, func(f finding) { failed = failed || f.bad; fmt.Fprintln(a.Stdout, f) })
+		checkModels(ctx, cfg, func(f Finding) { failed = failed || f.Bad; fmt.Fprintln(a.Stdout, f) })
 		if failed {
 			return cli.ErrSaid
 		}
@@ -82,67 +56,23 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 // changes nothing that a running bot would notice.
 func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Writer) bool {
 	failed := 0
-	say := func(f finding) {
-		if f.bad {
+	say := func(f Finding) {
+		if f.Bad {
 			failed++
 		}
 		fmt.Fprintln(w, f)
 	}
 	stored := cli.LoadLogin(cfg)
-	missing := cfg.Missing(stored.Fits(cfg))
-	for _, problem := range missing {
-		say(bad("setting %s", problem))
-	}
-	if len(missing) == 0 {
-		say(good("all required settings are set"))
-	}
-	say(checkState(string(cfg.StateDir)))
-	say(checkPolicy(string(cfg.StateDir)))
-	say(checkIndex(ctx, cfg))
-	say(checkMemory(cfg, "/proc/meminfo"))
-	if gateway.BehindNAT() && len(cfg.Deny) == 0 {
-		say(good("network: this host has no public IPv4 address of its own. If one leads to it, as behind 1:1 NAT, name it " +
-			"in SANDBOX_DENY: containers must not reach the host there. The bot knows it only if the homeserver sees it"))
-	}
-	if cfg.APIListen != "" {
-		limited, cancel := context.WithTimeout(ctx, checkTime)
-		say(checkAPI(limited, cfg))
-		cancel()
-	}
-	checkPodman(ctx, cfg, offline, say)
+	checkHere(ctx, cfg, stored, offline, say)
 	if !offline { // an update asks offline, while the unit is what it is about to change
 		checkUnit(ctx, say)
 	}
-	const configured = "it is configured"
-	checks := []struct {
-		name  string
-		ready bool
-		wants string // to be ready
-		run   func(context.Context, *settings.Config) finding
-	}{
-		{"homeserver", cfg.Homeserver != "", configured, checkHomeserver},
-		{"clock", cfg.Homeserver != "", configured, checkClock},
-		{"login", cfg.Homeserver != "" && (cfg.User != "" || cfg.AccessToken.Set()), configured,
-			func(ctx context.Context, cfg *settings.Config) finding {
-				return checkLogin(ctx, cfg, stored)
-			}},
-		{"device", cfg.Homeserver != "" && (cfg.AccessToken.Set() || stored.Fits(cfg)), "the bot has logged in once",
-			func(ctx context.Context, cfg *settings.Config) finding {
-				return checkDevice(ctx, cfg, stored)
-			}},
-		{"identities", true, "", checkIdentities},
-	}
-	for _, c := range checks {
-		switch {
-		case offline:
-			say(skipped("%s is not checked offline", c.name))
-		case !c.ready:
-			say(skipped("%s cannot be checked until %s", c.name, c.wants))
-		default:
-			limited, cancel := context.WithTimeout(ctx, checkTime)
-			say(c.run(limited, cfg))
-			cancel()
+	for _, r := range remotes(cfg, stored) {
+		if offline {
+			say(skipped("%s is not checked offline", r.name))
+			continue
 		}
+		say(r.find(ctx, cfg, checkTime))
 	}
 	if offline {
 		say(skipped("model is not checked offline"))
@@ -160,9 +90,37 @@ func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Write
 	return failed == 0
 }
 
+// checkHere runs the checks of the settings and of this host, the closest first. Offline it starts no container.
+func checkHere(ctx context.Context, cfg *settings.Config, stored cli.StoredLogin, offline bool, say func(Finding)) {
+	missing := cfg.Missing(stored.Fits(cfg))
+	for _, problem := range missing {
+		say(bad("setting %s", problem))
+	}
+	if len(missing) == 0 {
+		say(good("all required settings are set"))
+	}
+	say(checkState(string(cfg.StateDir)))
+	say(checkPolicy(string(cfg.StateDir)))
+	say(checkIndex(ctx, cfg))
+	say(checkMemory(cfg, "/proc/meminfo"))
+	if gateway.BehindNAT() && len(cfg.Deny) == 0 {
+		say(good("network: this host has no public IPv4 address of its own. If one leads to it, as behind 1:1 NAT, name it " +
+			"in SANDBOX_DENY: containers must not reach the host there. The bot knows it only if the homeserver sees it"))
+	}
+	limited, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	if cfg.APIListen != "" {
+		say(checkAPI(limited, cfg))
+	}
+	if cfg.WebListen != "" || cfg.WebURL != "" {
+		say(checkPage(limited, cfg))
+	}
+	checkPodman(ctx, cfg, offline, say)
+}
+
 // checkState checks that the state folder is writable and has space. It leaves nothing
 // behind and takes no lock.
-func checkState(dir string) finding {
+func checkState(dir string) Finding {
 	if len(dir) > maxState {
 		return bad("state folder %s: the path is %d bytes long, but sockets inside it allow at most %d: set STATE_DIR to a "+
 			"shorter path", dir, len(dir), maxState)

@@ -30,7 +30,7 @@ func closedPort(t *testing.T) string {
 }
 
 // begins fails unless a finding has this state and prefix.
-func begins(t *testing.T, got finding, want string) {
+func begins(t *testing.T, got Finding, want string) {
 	t.Helper()
 	if !strings.HasPrefix(got.String(), want) {
 		t.Errorf("found %q, want %q…", got, want)

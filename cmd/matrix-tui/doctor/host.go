@@ -29,7 +29,7 @@ const (
 )
 
 // checkMemory compares the host's memory with what tasks may use.
-func checkMemory(cfg *settings.Config, path string) finding {
+func checkMemory(cfg *settings.Config, path string) Finding {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return skipped("memory: cannot be determined (%v)", settings.Reason(err))
@@ -55,7 +55,7 @@ func checkMemory(cfg *settings.Config, path string) finding {
 }
 
 // checkDatabase says what to do about podman's old database before podman 6, which cannot use it.
-func checkDatabase() finding {
+func checkDatabase() Finding {
 	return good("podman keeps its containers and volumes in BoltDB, which podman 6 does not use: before you install " +
 		"podman 6, install podman 5.8 and reboot, which moves them to SQLite (or stop the bot and run `podman system " +
 		"migrate --migrate-db`); `podman info --format '{{.Host.DatabaseBackend}}'` then says sqlite")
@@ -63,7 +63,7 @@ func checkDatabase() finding {
 
 // checkHost checks what podman needs of the host: disk space, and for rootless podman
 // the user's sub-IDs and lingering.
-func checkHost(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman, say func(finding)) {
+func checkHost(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman, say func(Finding)) {
 	storage, err := podman.Storage(ctx)
 	if err != nil {
 		say(bad("podman did not report about its host: %s", sentence.Text(err)))
@@ -90,7 +90,7 @@ func checkHost(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman
 }
 
 // checkStorage checks the disk of images, containers and volumes.
-func checkStorage(stateDir, storage string) finding {
+func checkStorage(stateDir, storage string) Finding {
 	free, err := capacity.FreeSpace(storage)
 	if err != nil {
 		return skipped("podman's storage %s cannot be checked (%v)", storage, err)
@@ -110,7 +110,7 @@ func checkStorage(stateDir, storage string) finding {
 }
 
 // checkSubIDs checks the IDs that users inside containers have outside.
-func checkSubIDs(me *user.User, files ...string) finding {
+func checkSubIDs(me *user.User, files ...string) Finding {
 	for _, file := range files {
 		if n := subIDs(file, me); n < minSubIDs {
 			return bad("sub-IDs: user %s has %d of the %d IDs in %s that containers need: `usermod --add-subuids "+
@@ -142,7 +142,7 @@ func subIDs(file string, me *user.User) (most int) {
 
 // checkKeyrings checks that the kernel has a keyring for each container that may run; most is 0 if no setting says how
 // many.
-func checkKeyrings(most, keyrings int) finding {
+func checkKeyrings(most, keyrings int) Finding {
 	const raise = "run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000` and write both into a file in " +
 		"/etc/sysctl.d (./deploy/install does it)"
 	switch {
@@ -159,7 +159,7 @@ func checkKeyrings(most, keyrings int) finding {
 }
 
 // checkLinger checks that a user's services run without a login.
-func checkLinger(name, folder string) finding {
+func checkLinger(name, folder string) Finding {
 	if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
 		return bad("lingering: podman of user %s stops when %s logs out, and does not start at boot: run `loginctl "+
 			"enable-linger %s`", name, name, name)
@@ -168,7 +168,7 @@ func checkLinger(name, folder string) finding {
 }
 
 // checkUnit checks the bot's service if the host runs systemd.
-func checkUnit(ctx context.Context, say func(finding)) {
+func checkUnit(ctx context.Context, say func(Finding)) {
 	if !sandbox.UnderSystemd() {
 		return
 	}
@@ -184,7 +184,7 @@ func checkUnit(ctx context.Context, say func(finding)) {
 }
 
 // unitFinding judges the output of `systemctl show`.
-func unitFinding(shown string) finding {
+func unitFinding(shown string) Finding {
 	is := map[string]string{}
 	for line := range strings.Lines(shown) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -205,7 +205,7 @@ func unitFinding(shown string) finding {
 
 // checkClock compares the clock with the homeserver's Date header: tokens, certificates
 // and times in rooms depend on it.
-func checkClock(ctx context.Context, cfg *settings.Config) finding {
+func checkClock(ctx context.Context, cfg *settings.Config) Finding {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, string(cfg.Homeserver)+"/_matrix/client/versions", nil)
 	if err != nil {
 		return skipped("clock: %v", err)
@@ -223,7 +223,7 @@ func checkClock(ctx context.Context, cfg *settings.Config) finding {
 }
 
 // clockFinding judges how far this host's clock is ahead.
-func clockFinding(ahead time.Duration) finding {
+func clockFinding(ahead time.Duration) Finding {
 	by, way := ahead.Round(time.Second), "ahead of"
 	if by < 0 {
 		by, way = -by, "behind"

@@ -96,7 +96,7 @@ func TestCheckKeyrings(t *testing.T) {
 		{1000, 20000, false, "allows a user 20000"},
 		{0, 0, false, "does not say"},
 	} {
-		if got := checkKeyrings(c.most, c.keyrings); got.bad != c.bad || !strings.Contains(got.text, c.text) {
+		if got := checkKeyrings(c.most, c.keyrings); got.Bad != c.bad || !strings.Contains(got.Text, c.text) {
 			t.Errorf("%d of %d: %v", c.most, c.keyrings, got)
 		}
 	}

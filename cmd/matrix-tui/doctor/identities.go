@@ -13,7 +13,7 @@ import (
 // checkIdentities checks that the owners' encrypted messages are obeyed, as far
 // as the bot knows. An update skips it: the previous release may lack the command that
 // fixes it.
-func checkIdentities(ctx context.Context, cfg *settings.Config) finding {
+func checkIdentities(ctx context.Context, cfg *settings.Config) Finding {
 	if cfg.Devices == settings.AllDevices {
 		return good("identities: E2EE_DEVICES is all, so the bot trusts every session that a homeserver reports")
 	}

@@ -18,18 +18,19 @@ func specOf(cfg *settings.Config) sandbox.Spec {
 }
 
 // checkLimits asks whether podman can set the limits of containers. It starts none.
-func checkLimits(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman) finding {
+func checkLimits(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman) Finding {
 	switch err := podman.Limited(ctx, specOf(cfg)); {
 	case errors.Is(err, sandbox.ErrUnlimited):
 		return unlimited(err)
 	case err != nil:
-		return skipped("isolation is not checked offline; podman did not report about its host: %s", sentence.Text(err))
+		return skipped("isolation: no container is started to check it; podman did not report about its host: %s",
+			sentence.Text(err))
 	}
-	return skipped("isolation is not checked offline; podman can set the limits of containers")
+	return skipped("isolation: no container is started to check it; podman can set the limits of containers")
 }
 
 // unlimited says what an operator can do about sandbox.ErrUnlimited.
-func unlimited(err error) finding {
+func unlimited(err error) Finding {
 	return bad("isolation: no task runs, because this host cannot set every limit of a container: for rootless podman, "+
 		"systemd must delegate the controllers memory, cpu and pids to the bot's user. ./deploy/install sets that up, and "+
 		"it takes effect when user@UID.service starts, as at a reboot. Or set SANDBOX_MEMORY, SANDBOX_CPUS or SANDBOX_PIDS "+
@@ -46,7 +47,7 @@ func fewerFiles(cfg *settings.Config, files int64) string {
 }
 
 // checkIsolation starts a container and has it verified from inside.
-func checkIsolation(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman) finding {
+func checkIsolation(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman) Finding {
 	err := podman.Check(ctx, specOf(cfg), string(cfg.StateDir))
 	switch {
 	case errors.Is(err, sandbox.ErrUnlimited):

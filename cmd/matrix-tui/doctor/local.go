@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -17,7 +18,7 @@ import (
 )
 
 // checkPolicy checks the policy file in the state folder, which is optional.
-func checkPolicy(dir string) finding {
+func checkPolicy(dir string) Finding {
 	path := filepath.Join(dir, "policy.yaml")
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +58,7 @@ func readPolicy(path string) ([]byte, error) {
 
 // checkAPI asks the bot at API_LISTEN for its health. If nothing listens there, it
 // checks that the bot could.
-func checkAPI(ctx context.Context, cfg *settings.Config) finding {
+func checkAPI(ctx context.Context, cfg *settings.Config) Finding {
 	address := string(cfg.APIListen) // 0.0.0.0 and [::] lead to this host, too
 	if strings.HasSuffix(address, ":0") {
 		return skipped("HTTP API: API_LISTEN is %s, so the port is chosen at each start; see the log", cfg.APIListen)
@@ -76,10 +77,38 @@ func checkAPI(ctx context.Context, cfg *settings.Config) finding {
 		return bad("HTTP API: a program other than the bot answers at %s (%d for /healthz): stop it, or choose another "+
 			"port for API_LISTEN", address, status)
 	}
-	listener, taken := api.Listen(ctx, string(cfg.APIListen))
+	return silent(ctx, "HTTP API", "API_LISTEN", address, err)
+}
+
+// checkPage asks the bot at WEB_LISTEN for a part of its page. If nothing listens there, it checks that the bot could.
+func checkPage(ctx context.Context, cfg *settings.Config) Finding {
+	address := string(cfg.WebListen)
+	switch {
+	case address == "":
+		return skipped("page: WEB_URL is set but WEB_LISTEN is not, so there is no page: set WEB_LISTEN, or remove WEB_URL")
+	case strings.HasSuffix(address, ":0"):
+		return skipped("page: WEB_LISTEN is %s, so the port is chosen at each start; see the log", address)
+	case address == string(cfg.APIListen):
+		return bad("page: WEB_LISTEN and API_LISTEN are both %s, so the bot does not start: choose another port for one of "+
+			"them", address)
+	}
+	status, err := cli.Ask(ctx, cli.Request{URL: "http://" + address + "/static/icon.svg"}, nil)
+	switch {
+	case err != nil:
+		return silent(ctx, "page", "WEB_LISTEN", address, err)
+	case status != http.StatusOK:
+		return bad("page: a program other than the bot answers at %s (%d for /static/icon.svg): stop it, or choose another "+
+			"port for WEB_LISTEN", address, status)
+	}
+	return good("page at %s, for browsers %s", address, cmp.Or(string(cfg.WebURL), "http://"+address))
+}
+
+// silent is the finding about an address of a setting at which nothing answers, because of err.
+func silent(ctx context.Context, what, setting, address string, err error) Finding {
+	listener, taken := api.Listen(ctx, setting, address)
 	if taken != nil {
-		return bad("HTTP API at %s does not answer (%v): %s", address, err, sentence.Text(taken))
+		return bad("%s at %s does not answer (%v): %s", what, address, err, sentence.Text(taken))
 	}
 	_ = listener.Close()
-	return skipped("HTTP API: nothing listens at %s because the bot is not running", address)
+	return skipped("%s: nothing listens at %s because the bot is not running", what, address)
 }

@@ -78,6 +78,59 @@ func TestCheckAPI(t *testing.T) {
 	begins(t, checkAPI(t.Context(), &settings.Config{APIListen: settings.Listen(address)}), "FAIL HTTP API at "+address+" does not answer (")
 }
 
+func TestCheckPage(t *testing.T) {
+	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/static/icon.svg" {
+			http.NotFound(w, r)
+		}
+	}))
+	defer bot.Close()
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	at := func(url string) string { return strings.TrimPrefix(url, "http://") }
+	free := at(closedPort(t))
+	for _, c := range []struct{ listen, url, api, want string }{
+		{at(bot.URL), "", "", "ok   page at " + at(bot.URL) + ", for browsers " + bot.URL},
+		{at(bot.URL), "https://bot.here", "127.0.0.1:1", "ok   page at " + at(bot.URL) + ", for browsers https://bot.here"},
+		{at(bot.URL), "", at(bot.URL), "FAIL page: WEB_LISTEN and API_LISTEN are both " + at(bot.URL)},
+		{"", "https://bot.here", "", "skip page: WEB_URL is set but WEB_LISTEN is not"},
+		{at(other.URL), "", "", "FAIL page: a program other than the bot answers at " + at(other.URL) + " (404 for /static/icon.svg)"},
+		{free, "", "", "skip page: nothing listens at " + free + " because the bot is not running"},
+		{"127.0.0.1:0", "", "", "skip page: WEB_LISTEN is 127.0.0.1:0"},
+	} {
+		begins(t, checkPage(t.Context(), &settings.Config{WebListen: settings.Listen(c.listen), WebURL: settings.WebAddress(c.url),
+			APIListen: settings.Listen(c.api)}), c.want)
+	}
+}
+
+// A running bot reports about itself what the command prints, but logs in nowhere and asks no model.
+func TestReport(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		fmt.Fprint(w, `{"versions":["v1.11"]}`)
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	cfg := &settings.Config{Homeserver: settings.WebAddress(server.URL), User: "bot", Password: settings.NewSecret(clitest.Hidden),
+		GeminiKey: settings.NewSecret(clitest.Hidden), GeminiURL: settings.WebAddress(server.URL), StateDir: settings.Folder(dir),
+		ContainerHost: settings.SocketURI("unix://" + dir + "/none")}
+	var said strings.Builder
+	for _, f := range Report(t.Context(), cfg) {
+		fmt.Fprintln(&said, f)
+	}
+	for _, want := range []string{"ok   state folder " + dir, "FAIL socket " + dir + "/none", "ok   homeserver ", "ok   identities: "} {
+		if !strings.Contains("\n"+said.String(), "\n"+want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	if asked != 2 || strings.Contains(said.String(), " login") || strings.Contains(said.String(), " model") || clitest.Leaks(said.String()) {
+		t.Errorf("after %d requests:\n%s", asked, &said)
+	}
+}
+
 // A service that accepts connections and says nothing is reported once, and the checks that depend on it are left out.
 func TestPodmanDoesNotAnswer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "podman.sock")
@@ -88,8 +141,8 @@ func TestPodmanDoesNotAnswer(t *testing.T) {
 	defer mute.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	var found []finding
-	checkPodman(ctx, &settings.Config{ContainerHost: settings.SocketURI("unix://" + socket)}, false, func(f finding) { found = append(found, f) })
+	var found []Finding
+	checkPodman(ctx, &settings.Config{ContainerHost: settings.SocketURI("unix://" + socket)}, false, func(f Finding) { found = append(found, f) })
 	if len(found) != 2 {
 		t.Fatalf("found %v", found)
 	}
@@ -124,7 +177,7 @@ func TestPodmanDatabase(t *testing.T) {
 		})}
 		go service.Serve(l)
 		var found []string
-		checkPodman(t.Context(), &settings.Config{ContainerHost: settings.SocketURI("unix://" + socket), StateDir: settings.Folder(t.TempDir())}, true, func(f finding) { found = append(found, f.String()) })
+		checkPodman(t.Context(), &settings.Config{ContainerHost: settings.SocketURI("unix://" + socket), StateDir: settings.Folder(t.TempDir())}, true, func(f Finding) { found = append(found, f.String()) })
 		service.Close()
 		all, want := strings.Join(found, "\n")+"\n", strings.ReplaceAll(c.says, "%s", socket)
 		if !strings.Contains(all, want) || strings.Contains(all, "BoltDB") != (c.database == "boltdb") || strings.Contains(all, "tested with") != (c.version == "6.1.0") {

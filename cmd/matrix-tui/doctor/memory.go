@@ -11,7 +11,7 @@ import (
 )
 
 // checkIndex checks what the rooms remember. It changes nothing.
-func checkIndex(ctx context.Context, cfg *settings.Config) finding {
+func checkIndex(ctx context.Context, cfg *settings.Config) Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	h, err := memory.Examine(ctx, string(cfg.StateDir))
@@ -21,7 +21,7 @@ func checkIndex(ctx context.Context, cfg *settings.Config) finding {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return skipped("memory of rooms: not read in %v", checkTime)
+		return skipped("memory of rooms: not read in time")
 	case damage.Is(err):
 		return good("memory of rooms: the index is damaged; it is made again when a room needs it")
 	case err != nil:

@@ -22,7 +22,7 @@ func TestCheckIndex(t *testing.T) {
 		noted(t, dir, 0, "add", "-room", room, "The otter is called Emil.")
 	}
 	begins(t, checkIndex(t.Context(), cfg), "ok   memory of rooms: 2 rooms, ")
-	if got := checkIndex(t.Context(), cfg).text; !strings.Contains(got, "last written "+time.Now().Format("2006-01-02")) {
+	if got := checkIndex(t.Context(), cfg).Text; !strings.Contains(got, "last written "+time.Now().Format("2006-01-02")) {
 		t.Error(got)
 	}
 	cfg.MemorySlot = settings.NoMemory

@@ -22,7 +22,7 @@ const modelsTime = 2 * time.Minute
 
 // checkModels generates one token with each configured model, and one embedding if they are on. After a problem with
 // the key, the region or the network it asks no further.
-func checkModels(ctx context.Context, cfg *settings.Config, say func(finding)) {
+func checkModels(ctx context.Context, cfg *settings.Config, say func(Finding)) {
 	if !cfg.GeminiKey.Set() {
 		say(skipped("model cannot be checked until it is configured"))
 		return
@@ -44,9 +44,9 @@ func checkModels(ctx context.Context, cfg *settings.Config, say func(finding)) {
 			err = client.Try(ctx, now.Name)
 		}
 		f, final := judgeModel(cfg, setting, now, err)
-		if f.bad && !final && !models.Moves(setting) {
+		if f.Bad && !final && !models.Moves(setting) {
 			if names, err := known.Usable(ctx, 3, now.Name); err == nil && len(names) > 0 {
-				f.text += "; these answer: " + strings.Join(names, ", ")
+				f = bad("%s; these answer: %s", f.Text, strings.Join(names, ", "))
 			}
 		}
 		say(f)
@@ -64,7 +64,7 @@ func checkModels(ctx context.Context, cfg *settings.Config, say func(finding)) {
 
 // judgeModel is the finding about a setting that stands for a model. final says that all other models have the same
 // problem.
-func judgeModel(cfg *settings.Config, setting string, c models.Choice, err error) (f finding, final bool) {
+func judgeModel(cfg *settings.Config, setting string, c models.Choice, err error) (f Finding, final bool) {
 	at, name := string(cfg.GeminiURL), setting
 	why := c.Why
 	if models.Moves(setting) {
@@ -107,7 +107,7 @@ func judgeModel(cfg *settings.Config, setting string, c models.Choice, err error
 	return bad("model %s at %s refused to answer (%s): check GEMINI_BASE_URL and GEMINI_MODEL", name, at, said), false
 }
 
-func judgeQuota(name, at, said string, r *gemini.Refusal) finding {
+func judgeQuota(name, at, said string, r *gemini.Refusal) Finding {
 	switch {
 	case r.None:
 		return bad("model %s: the key has no quota for it (%s): enable billing for the key, or set GEMINI_MODEL to auto or "+

@@ -83,7 +83,7 @@ func TestCheckModels(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			checkModels(t.Context(), cfg, func(f finding) {
+			checkModels(t.Context(), cfg, func(f Finding) {
 				line := strings.ReplaceAll(f.String(), api.URL, "API")
 				if strings.Contains(line, clitest.Hidden) {
 					t.Errorf("the finding contains the key: %s", line)

@@ -27,13 +27,13 @@ const (
 
 // checkPodman checks the socket, the service behind it, its version, the image and the isolation of a container, as far
 // as each is reachable. Offline it starts no container: an update asks that before the image is built that it needs.
-func checkPodman(ctx context.Context, cfg *settings.Config, offline bool, say func(finding)) {
+func checkPodman(ctx context.Context, cfg *settings.Config, offline bool, say func(Finding)) {
 	ctx, cancel := context.WithTimeout(ctx, podmanTime)
 	defer cancel()
 	uri := cli.PodmanURI(cfg)
 	socket := checkSocket(uri)
 	say(socket)
-	if socket.bad {
+	if socket.Bad {
 		say(skipped("podman and image cannot be checked without the socket"))
 		return
 	}
@@ -80,7 +80,7 @@ func checkPodman(ctx context.Context, cfg *settings.Config, offline bool, say fu
 }
 
 // checkSocket checks that this user may use podman's socket.
-func checkSocket(uri string) finding {
+func checkSocket(uri string) Finding {
 	unit := "systemctl enable --now podman.socket"
 	if os.Geteuid() != 0 {
 		unit = "systemctl --user enable --now podman.socket"

@@ -10,13 +10,16 @@ import (
 
 // checkRuntime checks that podman's service uses the runtime that SANDBOX_RUNTIME names. checkIsolation then looks at a
 // container of that service.
-func checkRuntime(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman) finding {
-	name, path, err := podman.Runtime(ctx)
+func checkRuntime(ctx context.Context, cfg *settings.Config, podman *sandbox.Podman) Finding {
+	name, path, version, err := podman.Runtime(ctx)
+	if version != "" {
+		path += " (" + version + ")"
+	}
 	return runtimeFinding(string(cfg.Runtime), name, path, err)
 }
 
 // runtimeFinding compares the setting with the runtime of podman's service.
-func runtimeFinding(want, name, path string, err error) finding {
+func runtimeFinding(want, name, path string, err error) Finding {
 	switch {
 	case err != nil && want == "":
 		return bad("runtime: %s; `podman info` shows more", sentence.Text(err))

@@ -13,7 +13,7 @@ import (
 )
 
 // checkHomeserver asks for the supported versions of the client API.
-func checkHomeserver(ctx context.Context, cfg *settings.Config) finding {
+func checkHomeserver(ctx context.Context, cfg *settings.Config) Finding {
 	var answer struct {
 		Versions []string `json:"versions"`
 	}
@@ -31,7 +31,7 @@ func checkHomeserver(ctx context.Context, cfg *settings.Config) finding {
 
 // checkLogin verifies the login without leaving a device behind: a token with whoami, a
 // password with a login and logout.
-func checkLogin(ctx context.Context, cfg *settings.Config, stored cli.StoredLogin) finding {
+func checkLogin(ctx context.Context, cfg *settings.Config, stored cli.StoredLogin) Finding {
 	token, whose := cfg.AccessToken, "MATRIX_ACCESS_TOKEN"
 	if !token.Set() && stored.Fits(cfg) {
 		token, whose = stored.Token, "the stored login"
@@ -65,7 +65,7 @@ func checkLogin(ctx context.Context, cfg *settings.Config, stored cli.StoredLogi
 
 // checkDevice reports how others see the device that the bot encrypts with. One that is
 // not cross-signed works too, but clients show a warning.
-func checkDevice(ctx context.Context, cfg *settings.Config, stored cli.StoredLogin) finding {
+func checkDevice(ctx context.Context, cfg *settings.Config, stored cli.StoredLogin) Finding {
 	token := cfg.AccessToken
 	if !token.Set() {
 		token = stored.Token
@@ -98,7 +98,7 @@ func whoami(ctx context.Context, cfg *settings.Config, token settings.Secret) (u
 }
 
 // tryPassword logs in and out again.
-func tryPassword(ctx context.Context, cfg *settings.Config) finding {
+func tryPassword(ctx context.Context, cfg *settings.Config) Finding {
 	var answer struct {
 		UserID string          `json:"user_id"`
 		Token  settings.Secret `json:"access_token"`

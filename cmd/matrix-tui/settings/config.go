@@ -78,6 +78,9 @@ type Config struct {
 	UpdateWait       Seconds      `env:"UPDATE_WAIT_SECONDS" envDefault:"60" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 60"`
 	APIListen        Listen       `env:"API_LISTEN" right:"a port, or an address and a port, to listen on, such as 8080 (on loopback) or 0.0.0.0:8080"`
 	APIToken         Secret       `env:"API_TOKEN" right:"the bearer token of the HTTP API, in one line"`
+	WebListen        Listen       `env:"WEB_LISTEN" right:"a port, or an address and a port, to listen on, such as 8081 (on loopback) or 0.0.0.0:8081"`
+	WebURL           WebAddress   `env:"WEB_URL" right:"the address by which browsers reach the page, such as https://bot.example.org (without a path; http only on this host)"`
+	WebPreview       Word         `env:"WEB_PREVIEW" right:"a domain whose subdomains reach the page's proxy, such as preview.example.org (the page is not in it)"`
 	AlertRoom        RoomID       `env:"ALERT_ROOM" right:"the ID of a room, such as !abcdef:example.org (the bot has to be in it)"`
 	LogLevel         Level        `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
 }
@@ -213,6 +216,7 @@ func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 	if settings["API_LISTEN"] != "" && !cfg.APIToken.Set() {
 		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; expected "+RightFor("API_TOKEN"))
 	}
+	problems = append(problems, pageConflicts(cfg)...)
 	if strings.ContainsFunc(cfg.APIToken.Reveal(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		problems = append(problems, "API_TOKEN contains a space or a non-ASCII character, which an HTTP header cannot "+
 			"carry; expected "+RightFor("API_TOKEN"))

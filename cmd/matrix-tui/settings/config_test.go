@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestEverySetting(t *testing.T) {
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB", "SLOTS_MEMORY=None", "SLOTS_EMBEDDINGS=Gemini", "GEMINI_EMBEDDING_MODEL=e-2",
 		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "SANDBOX_NOFILE=1048576", "SANDBOX_PROXY_NAMES=yes", "SANDBOX_IDLE=90m", "MAX_CONTAINERS=7", "DISK_RESERVE=3g", "SANDBOX_PORTS=443, 22", "SANDBOX_DENY=9.9.9.9 192.0.2.7/24", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1", "QUOTA_WAIT=2h",
 		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "ARCHIVE_DAYS=1", "MEDIA_MAX_MB=7", "MAX_PARALLEL_TASKS=9", "ALERT_ROOM=!ops:x.org",
-		"UPDATE_SOURCE=https://x.org/matrix-tui.git", "UPDATE_KEY=/etc/signers", "UPDATE_WAIT_SECONDS=5", "API_LISTEN=:80", "API_TOKEN=t", "LOG_LEVEL=DEBUG",
+		"UPDATE_SOURCE=https://x.org/matrix-tui.git", "UPDATE_KEY=/etc/signers", "UPDATE_WAIT_SECONDS=5", "API_LISTEN=:80", "API_TOKEN=t", "WEB_LISTEN=0.0.0.0:81", "WEB_URL=https://bot.x.org/", "WEB_PREVIEW=p.x.org", "LOG_LEVEL=DEBUG",
 		"PATH=/bin", "MATRIX_TUI_E2E=require", "MATRIX_TUI_KILL_AT=x", "GEMINI_CLI=1", "NPM_TOKEN=n", "NOTIFY_SOCKET=/x", "HOME=/root")
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func TestEverySetting(t *testing.T) {
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29, MemorySlot: NoMemory, Embeddings: GeminiEmbeddings, EmbeddingModel: "e-2",
 		CPUs: 0.5, PIDs: 0, Files: 1 << 20, ProxyNames: true, Idle: Span(90 * time.Minute), MaxContainers: 7, DiskReserve: 3 << 30, OutPorts: Ports{443, 22}, Deny: Networks{netip.MustParsePrefix("9.9.9.9/32"), netip.MustParsePrefix("192.0.2.0/24")}, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
 		QuotaWait: Span(2 * time.Hour), Archive: Days(24 * time.Hour), MaxParallel: 9, MediaMax: 7 << 20, AlertRoom: "!ops:x.org",
-		UpdateSource: "https://x.org/matrix-tui.git", UpdateKey: "/etc/signers", UpdateWait: Seconds(5 * time.Second), APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
+		UpdateSource: "https://x.org/matrix-tui.git", UpdateKey: "/etc/signers", UpdateWait: Seconds(5 * time.Second), APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), WebListen: "0.0.0.0:81", WebURL: "https://bot.x.org", WebPreview: "p.x.org", LogLevel: Level(zerolog.DebugLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -229,5 +230,34 @@ func TestBytesString(t *testing.T) {
 		if got := in.String(); got != want {
 			t.Errorf("%d = %q, want %q", int64(in), got, want)
 		}
+	}
+}
+
+func TestPageSettings(t *testing.T) {
+	const right = "the address by which browsers reach the page"
+	for _, c := range []struct{ listen, url, want string }{
+		{"8081", "", ""},
+		{"[::1]:8081", "http://localhost:8081", ""},
+		{"0.0.0.0:8081", "https://bot.x.org", ""},
+		{"0.0.0.0:8081", "", "WEB_LISTEN is set but WEB_URL is not; expected " + right},
+		{"8081", "http://bot.x.org", `WEB_URL is "http://bot.x.org"; expected ` + right},
+		{"0.0.0.0:8081", "http://localhost:8081", `WEB_URL is "http://localhost:8081"; expected ` + right},
+		{"8081", "https://x.org/bot", `WEB_URL is "https://x.org/bot"; expected ` + right},
+		{"8081", "bot.x.org", `WEB_URL is "bot.x.org"; expected ` + right},
+	} {
+		_, err := load(t, "WEB_LISTEN="+c.listen, "WEB_URL="+c.url)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("WEB_LISTEN=%s WEB_URL=%s: %v, want %q", c.listen, c.url, err, c.want)
+		}
+	}
+	for domain, valid := range map[string]bool{"preview.x.org": true, "bot.x.org": false, "x.org": false, "y.bot.x.org": true,
+		"*.x.org": false, "https://p.x.org": false, "org": false, "p.x.org:8": false} {
+		if _, err := load(t, "WEB_LISTEN=8081", "WEB_URL=https://bot.x.org", "WEB_PREVIEW="+domain); (err == nil) != valid {
+			t.Errorf("WEB_PREVIEW=%s: %v", domain, err)
+		}
+	}
+	local, far := &url.URL{Host: "127.0.0.1:8081"}, &url.URL{Host: "bot.x.org"}
+	if c := (&Config{}); c.PreviewDomain(local) != "localhost" || c.PreviewDomain(far) != "" {
+		t.Errorf("previews are at %q, and far away at %q", c.PreviewDomain(local), c.PreviewDomain(far))
 	}
 }
