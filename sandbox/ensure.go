@@ -160,7 +160,7 @@ func owned(data *define.InspectContainerData, room string) error {
 		label = data.Config.Labels[labelRoom]
 	}
 	if label != room {
-		return fmt.Errorf("container %s is labelled for room %q: %w", data.Name, label, errForeign)
+		return fmt.Errorf("container %s is labelled for room %q: %w", data.Name, label, ErrForeign)
 	}
 	return nil
 }

@@ -80,12 +80,12 @@ var errHalfRemoved = sentence.New(errors.New("half-removed container"),
 	"Podman was interrupted while it removed the room's container. The operator can remove the rest with `podman rm "+
 		"--force`.")
 
-// errForeign: the container has another room's label, or none.
-var errForeign = fmt.Errorf("it does not belong to this room: %w", ErrNameTaken)
+// ErrForeign: the container has another room's label, or none.
+var ErrForeign = fmt.Errorf("it does not belong to this room: %w", ErrNameTaken)
 
 // IsGone reports whether an error says that a room has no container of that name: there is none, or it is not the
 // room's.
-func IsGone(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, errForeign) }
+func IsGone(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrForeign) }
 
 // exhausted is how the kernel says that there can be no more processes.
 const exhausted = "resource temporarily unavailable"

@@ -22,8 +22,8 @@ func TestEnsureLeavesForeignAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { sweep(t, testPodman, spec.Room, wholeName(spec.Room)) })
-	if own := ensure(t, spec); own.ID == created.ID || own.Name != wholeName(spec.Room) {
+	t.Cleanup(func() { sweep(t, testPodman, spec.Room, WholeName(spec.Room)) })
+	if own := ensure(t, spec); own.ID == created.ID || own.Name != WholeName(spec.Room) {
 		t.Errorf("the room got %+v", own)
 	}
 	data, err := containers.Inspect(testPodman.with(t.Context()), created.ID, nil)
@@ -69,7 +69,7 @@ func TestSameName(t *testing.T) {
 	a.Room, b.Room = first, second
 	sh(t, ensure(t, a), "echo mine > /workspace/file; echo mine > /root/file")
 	other := ensure(t, b)
-	if got := sh(t, other, "ls /workspace /root"); got != "/root:\n\n/workspace:" || other.Name != wholeName(second) {
+	if got := sh(t, other, "ls /workspace /root"); got != "/root:\n\n/workspace:" || other.Name != WholeName(second) {
 		t.Errorf("container %s has %q", other.Name, got)
 	}
 	sh(t, other, "echo theirs > /workspace/file; echo theirs > /root/file")
@@ -114,7 +114,7 @@ func sameName(t *testing.T) (first, second string) {
 		for _, room := range []string{room, seen[name]} {
 			t.Cleanup(func() {
 				sweep(t, testPodman, room, name)
-				sweep(t, testPodman, room, wholeName(room))
+				sweep(t, testPodman, room, WholeName(room))
 			})
 		}
 		return seen[name], room

@@ -111,7 +111,7 @@ func (p *Podman) Stop(ctx context.Context, name, room string) error {
 func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error {
 	data, err := p.inspect(ctx, name, room)
 	err = explain(err, "remove container", name)
-	if whole := wholeName(room); name != whole && IsGone(err) {
+	if whole := WholeName(room); name != whole && IsGone(err) {
 		return p.Remove(ctx, whole, room, volumesOf)
 	}
 	switch {

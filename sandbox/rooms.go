@@ -56,7 +56,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	}
 	identity := spec.identity()
 	is, err := r.Engine.Ensure(ctx, spec)
-	if whole := wholeName(spec.Room); errors.Is(err, errForeign) && spec.Name != whole {
+	if whole := WholeName(spec.Room); errors.Is(err, ErrForeign) && spec.Name != whole {
 		r.log.Warn().Err(err).Str("room", spec.Room).Msg("another room's container has the name: this one gets a longer one")
 		spec.Name = whole
 		defer r.Hold(whole)()

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"slices"
 	"syscall"
 
 	"github.com/containers/podman/v5/pkg/specgen"
@@ -88,6 +89,9 @@ const (
 // capabilities are what root keeps in a container: package managers and build tools
 // need to change owners and users, nothing more.
 var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
+
+// Capabilities returns the names of what root keeps in a container.
+func Capabilities() []string { return slices.Clone(capabilities) }
 
 // volumeKinds are what the names of a room's two volumes begin with: the one at workspace, and the one at homeDir.
 var volumeKinds = [2]string{"workspace-", "home-"}

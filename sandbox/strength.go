@@ -23,13 +23,14 @@ var ErrOldImage = sentence.New(fmt.Errorf("%w: its image is older than the bot",
 	"The sandbox image is older than I am: I cannot tell whether the room's container is isolated, so I do not run "+
 		"anything in it. The operator can rebuild the image with `./deploy/image/build`.")
 
-const capabilityMask = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
+// CapabilityMask has the bits of Capabilities.
+const CapabilityMask = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
 
 // strength is what boxinit must find in a container, as a label: what a container was created with stays true when
 // settings change.
 func strength(runtime string, slot int, g *specgen.SpecGenerator) string {
-	s := boxinit.Strength{Runtime: runtime, Capabilities: capabilityMask, Mark: theProfile().mark, Mounts: mounts(g)}
+	s := boxinit.Strength{Runtime: runtime, Capabilities: CapabilityMask, Mark: theProfile().mark, Mounts: mounts(g)}
 	limits := g.ResourceLimits
 	if slot >= 0 {
 		s.FirstID, s.IDs = uint32(firstID+slot*idsPerSlot), idsPerSlot

@@ -57,6 +57,15 @@ func open(kubeconfig, namespace string) (*api, error) {
 	return &api{http: client, base: base, namespace: namespace}, nil
 }
 
+// in is the path of all objects of a kind in the namespace, or of one. Root is that of an API.
+func (a *api) in(root, kind, name string) string {
+	path := root + "/namespaces/" + a.namespace + "/" + kind
+	if name != "" {
+		path += "/" + nameOf(name)
+	}
+	return path
+}
+
 // status is an error of the API server.
 type status struct {
 	Code    int    `json:"code"`
@@ -65,7 +74,9 @@ type status struct {
 }
 
 // Error returns the API server's own words.
-func (s *status) Error() string { return fmt.Sprintf("the API server says %d: %.500s", s.Code, s.Message) }
+func (s *status) Error() string {
+	return fmt.Sprintf("the API server says %d: %.500s", s.Code, s.Message)
+}
 
 // Unwrap returns what the error means for a room.
 func (s *status) Unwrap() error {

@@ -1,0 +1,273 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
+)
+
+// Config says where rooms' pods run, and how.
+type Config struct {
+	Kubeconfig string // the path of a file, "" = the bot runs in a pod
+	Namespace  string // "" = that of the bot's pod, or of the file's context
+	Door       string // "IP:port", at which pods reach the bot's door
+	DoorCert   []byte // the door's certificate, in PEM
+
+	StorageClass   string // of volumes, "" = the cluster's default
+	Storage        string // the size of each volume, such as "10Gi"
+	Seccomp        string // a profile on each node, below kubelet's folder for them, "" = the runtime's default
+	RuntimeClass   string // such as that of gVisor, "" = the cluster's default
+	PullSecret     string // for the image's registry, "" = none
+	UserNamespaces bool   // the cluster has them
+}
+
+// Cluster is the [sandbox.Engine] that runs sandboxes on Kubernetes. It is safe for concurrent use.
+type Cluster struct {
+	api *api
+	cfg Config
+	log zerolog.Logger
+}
+
+var _ sandbox.Engine = (*Cluster)(nil)
+
+// Connect finds the cluster, and checks that it has agent-sandbox. It returns ErrUnreachable if the API server does not
+// answer.
+func Connect(ctx context.Context, cfg Config, log zerolog.Logger) (*Cluster, error) {
+	a, err := open(cfg.Kubeconfig, cfg.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{api: a, cfg: cfg, log: log}
+	if err := a.call(ctx, http.MethodGet, "/apis/"+version, nil, nil); errors.Is(err, sandbox.ErrNotFound) {
+		return nil, errNoSandboxes
+	} else if err != nil {
+		return nil, fmt.Errorf("look for %s: %w", version, err)
+	}
+	log.Info().Str("server", a.base.Host).Str("namespace", a.namespace).Msg("rooms' sandboxes run on Kubernetes")
+	return c, nil
+}
+
+var errNoSandboxes = sentence.New(errors.New("the cluster has no "+version),
+	"The cluster does not know the kind Sandbox. The operator can install agent-sandbox: see deploy/README.md.")
+
+// Namespace is where the rooms' objects are.
+func (c *Cluster) Namespace() string { return c.api.namespace }
+
+// sandboxes is the path of all sandboxes, or of one.
+func (c *Cluster) sandboxes(name string) string {
+	return c.api.in("/apis/"+version, "sandboxes", name)
+}
+
+// get reads a room's sandbox. One that is another room's is left alone: [sandbox.ErrForeign].
+func (c *Cluster) get(ctx context.Context, name, room string) (s sandboxObject, err error) {
+	if err := c.api.call(ctx, http.MethodGet, c.sandboxes(name), nil, &s); err != nil {
+		return s, fmt.Errorf("read sandbox %s: %w", nameOf(name), err)
+	}
+	if s.Metadata.room() != room {
+		return s, fmt.Errorf("sandbox %s is annotated with room %q: %w", nameOf(name), s.Metadata.room(), sandbox.ErrForeign)
+	}
+	return s, nil
+}
+
+// List returns every sandbox of a room.
+func (c *Cluster) List(ctx context.Context) ([]sandbox.Info, error) {
+	var infos []sandbox.Info
+	err := each(ctx, c.api, c.sandboxes(""), func(s sandboxObject) {
+		info := sandbox.Info{ID: s.Metadata.UID, Room: s.Metadata.room(), State: s.state(),
+			Name:  cmp.Or(s.Metadata.Annotations[annotationName], s.Metadata.Name),
+			Image: s.Metadata.Annotations[annotationImage]}
+		if s.Metadata.Created != nil {
+			info.Created = *s.Metadata.Created
+		}
+		if ready, ok := is(s.Status.Conditions, "Ready"); ok {
+			info.Started = ready.Since
+		}
+		infos = append(infos, info)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list sandboxes: %w", err)
+	}
+	return infos, nil
+}
+
+// each calls f for each of our objects at a path.
+func each[T any](ctx context.Context, a *api, path string, f func(T)) error {
+	for token := ""; ; {
+		var page list[T]
+		query := url.Values{"labelSelector": {labelOwner + "=" + owner}, "limit": {"500"}}
+		if token != "" {
+			query.Set("continue", token)
+		}
+		if err := a.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
+			return err
+		}
+		for _, item := range page.Items {
+			f(item)
+		}
+		if token = page.Metadata.Continue; token == "" {
+			return nil
+		}
+	}
+}
+
+// Stop suspends the room's sandbox: its pod ends, its volumes stay.
+func (c *Cluster) Stop(ctx context.Context, name, room string) error {
+	s, err := c.get(ctx, name, room)
+	if err != nil || s.Spec.OperatingMode == suspended {
+		return err
+	}
+	return c.set(ctx, s, suspended)
+}
+
+// set changes a sandbox's operating mode, unless it was replaced meanwhile.
+func (c *Cluster) set(ctx context.Context, s sandboxObject, mode string) error {
+	change := object{"metadata": object{"uid": s.Metadata.UID}, "spec": object{"operatingMode": mode}}
+	if err := c.api.call(ctx, http.MethodPatch, c.sandboxes(s.Metadata.Name), change, nil); err != nil {
+		return fmt.Errorf("set operating mode of sandbox %s: %w", s.Metadata.Name, err)
+	}
+	return nil
+}
+
+// Remove removes the room's sandbox and, if volumesOf is not "", the volumes of that room, for good.
+func (c *Cluster) Remove(ctx context.Context, name, room, volumesOf string) error {
+	s, err := c.get(ctx, name, room)
+	if whole := sandbox.WholeName(room); name != whole && sandbox.IsGone(err) {
+		return c.Remove(ctx, whole, room, volumesOf)
+	}
+	switch {
+	case err == nil:
+		err = c.delete(ctx, s)
+	case errors.Is(err, sandbox.ErrNotFound):
+		err = nil
+	}
+	if err != nil || volumesOf == "" {
+		return err
+	}
+	return c.removeClaims(ctx, volumesOf)
+}
+
+// delete deletes a sandbox and waits until its pod has ended, too.
+func (c *Cluster) delete(ctx context.Context, s sandboxObject) error {
+	options := object{"propagationPolicy": "Foreground", "preconditions": object{"uid": s.Metadata.UID}}
+	err := c.api.call(ctx, http.MethodDelete, c.sandboxes(s.Metadata.Name), options, nil)
+	if err == nil {
+		err = c.gone(ctx, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
+	}
+	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		return fmt.Errorf("delete sandbox %s: %w", s.Metadata.Name, err)
+	}
+	return nil
+}
+
+// Restart ends the pod with that UID; the cluster starts another one.
+func (c *Cluster) Restart(ctx context.Context, id string) error {
+	p, err := c.pod(ctx, id)
+	if err != nil {
+		return err
+	}
+	options := object{"gracePeriodSeconds": 1, "preconditions": object{"uid": id}}
+	path := c.api.in("/api/v1", "pods", p.Metadata.Name)
+	if err = c.api.call(ctx, http.MethodDelete, path, options, nil); err == nil {
+		err = c.gone(ctx, path, id)
+	}
+	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		return fmt.Errorf("restart pod %s: %w", p.Metadata.Name, err)
+	}
+	return nil
+}
+
+// pod returns the pod with a UID. One that is gone is [sandbox.ErrNotRunning]: its sandbox may still be there.
+func (c *Cluster) pod(ctx context.Context, uid string) (found pod, err error) {
+	err = each(ctx, c.api, c.api.in("/api/v1", "pods", ""), func(p pod) {
+		if p.Metadata.UID == uid {
+			found = p
+		}
+	})
+	if err == nil && found.Metadata.UID == "" {
+		err = fmt.Errorf("pod %s is gone: %w", uid, sandbox.ErrNotRunning)
+	}
+	return found, err
+}
+
+// Exec does not execute anything: whoever may do that in a pod gets at every secret of the cluster that is in one. It
+// finds out why the pod with that UID offers no connection.
+func (c *Cluster) Exec(ctx context.Context, id string, _ sandbox.Process) (int, error) {
+	p, err := c.pod(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if p.lost() {
+		return 0, fmt.Errorf("pod %s: %w: %w", p.Metadata.Name, errNodeLost, sandbox.ErrNotRunning)
+	}
+	if why := p.waits(); why != "" {
+		return 0, fmt.Errorf("pod %s does not run: %s: %w", p.Metadata.Name, why, sandbox.ErrNotRunning)
+	}
+	return 0, fmt.Errorf("pod %s has not reached the door: %w", p.Metadata.Name, sandbox.ErrUnreachable)
+}
+
+// Paused is false: pods are not paused.
+func (c *Cluster) Paused(context.Context, string) (bool, error) { return false, nil }
+
+// Unpause does nothing: pods are not paused.
+func (c *Cluster) Unpause(context.Context, string) error { return nil }
+
+// ImageID returns the name: the cluster resolves it. A new image needs another name, or a digest.
+func (c *Cluster) ImageID(_ context.Context, image string) (string, error) { return image, nil }
+
+// Packages returns none: what was installed in a pod ended with it.
+func (c *Cluster) Packages(context.Context, string, string) ([]string, error) { return nil, nil }
+
+// Storage is not on this host.
+func (c *Cluster) Storage(context.Context) (string, error) { return "", errElsewhere }
+
+var errElsewhere = errors.New("the sandboxes' storage is in the cluster")
+
+// Rootless is false: the cluster limits how many pods run.
+func (c *Cluster) Rootless(context.Context) (bool, error) { return false, nil }
+
+// Close closes idle connections.
+func (c *Cluster) Close() { c.api.http.CloseIdleConnections() }
+
+// gonePoll is how often a deleted object is looked for.
+const gonePoll = 200 * time.Millisecond
+
+// gone waits until the object with that UID no longer exists.
+func (c *Cluster) gone(ctx context.Context, path, uid string) error {
+	for {
+		var o struct {
+			Metadata meta `json:"metadata"`
+		}
+		err := c.api.call(ctx, http.MethodGet, path, nil, &o)
+		if errors.Is(err, sandbox.ErrNotFound) || err == nil && o.Metadata.UID != uid {
+			return nil
+		}
+		if err != nil && !errors.Is(err, sandbox.ErrUnreachable) {
+			return err
+		}
+		if err := retry.Sleep(ctx, gonePoll); err != nil {
+			return err
+		}
+	}
+}
+
+// ExportVolumes writes the room's volumes as a tar archive.
+func (c *Cluster) ExportVolumes(context.Context, string, string, io.Writer) error { return errNoCopy }
+
+// ImportVolumes is the inverse of ExportVolumes.
+func (c *Cluster) ImportVolumes(context.Context, string, string, io.Reader, bool) error {
+	return errNoCopy
+}
+
+var errNoCopy = sentence.New(errors.New("volumes are not copied from or to a cluster"),
+	"matrix-tui does not copy volumes from or to a cluster yet. Use the snapshots of the cluster's storage.")

@@ -1,0 +1,190 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
+)
+
+const (
+	// startTime is how long the cluster may take to start a pod: a node may have to fetch the image, or to be added.
+	startTime = 3 * time.Minute
+	// lostTime is how long a pod on a lost node is waited for.
+	lostTime = 20 * time.Second
+	// readyPoll and readyPollMax are how often a sandbox is read while its pod starts.
+	readyPoll, readyPollMax = 100 * time.Millisecond, time.Second
+)
+
+// ensuring is the state of one Ensure.
+type ensuring struct {
+	*Cluster
+	spec     sandbox.Spec
+	template podTemplate
+	strength string
+	is       sandbox.Ensured
+}
+
+// Ensure returns the room's sandbox, with its pod running: see [sandbox.Engine].
+func (c *Cluster) Ensure(ctx context.Context, spec sandbox.Spec) (sandbox.Ensured, error) {
+	claims, err := c.claimsOf(ctx, cmp.Or(spec.VolumesOf, spec.Room))
+	if err != nil {
+		return sandbox.Ensured{}, err
+	}
+	e := ensuring{Cluster: c, spec: spec, template: c.cfg.template(spec, claims[0], claims[1]), strength: c.cfg.strength(spec),
+		is: sandbox.Ensured{Name: spec.Name, Room: spec.Room, Init: boxinitPath}}
+	begun, again := time.Now(), retry.New(readyPoll, readyPollMax)
+	for {
+		s, done, err := e.step(ctx)
+		switch {
+		case done:
+			return e.is, nil
+		case err != nil && !errors.Is(err, sandbox.ErrUnreachable):
+			return e.is, err
+		}
+		if time.Since(begun) > lostTime {
+			if failed := e.why(ctx, s, time.Since(begun) > startTime, err); failed != nil {
+				return e.is, failed
+			}
+		}
+		if err := again.Wait(ctx, err); err != nil {
+			return e.is, cmp.Or(err, ctx.Err())
+		}
+	}
+}
+
+// step reads the sandbox and takes the next step. It reports true once the pod runs.
+func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err error) {
+	s, err = e.get(ctx, e.spec.Name, e.spec.Room)
+	switch {
+	case errors.Is(err, sandbox.ErrNotFound):
+		return s, false, e.create(ctx)
+	case err != nil:
+		return s, false, err
+	case s.Metadata.Deleted != nil:
+		return s, false, nil
+	}
+	e.is.Image, e.is.Strength = s.Metadata.Annotations[annotationImage], s.Metadata.Annotations[annotationStrong]
+	e.is.Outdated = s.Metadata.Annotations[annotationSpec] != e.template.print()
+	if e.spec.Fresh && e.is.Outdated {
+		e.log.Info().Str("sandbox", s.Metadata.Name).Str("room", e.spec.Room).
+			Msg("the image or the pod's template has changed: replacing the sandbox on its volumes")
+		return s, false, e.delete(ctx, s)
+	}
+	if s.Spec.OperatingMode == suspended {
+		e.is.Started = true
+		return s, false, e.set(ctx, s, running)
+	}
+	if _, ready := is(s.Status.Conditions, "Ready"); !ready {
+		return s, false, nil
+	}
+	p, err := e.podOf(ctx, s)
+	if err != nil || p.Metadata.UID == "" || p.Metadata.Deleted != nil {
+		return s, false, err
+	}
+	e.is.ID = p.Metadata.UID
+	return s, true, nil
+}
+
+// create creates the room's sandbox.
+func (e *ensuring) create(ctx context.Context) error {
+	s := sandboxObject{APIVersion: version, Kind: kind, Spec: sandboxSpec{OperatingMode: running, PodTemplate: e.template},
+		Metadata: meta{Name: nameOf(e.spec.Name), Labels: map[string]string{labelOwner: owner},
+			Annotations: map[string]string{annotationRoom: e.spec.Room, annotationName: e.spec.Name,
+				annotationImage: e.spec.Image, annotationSpec: e.template.print(), annotationStrong: e.strength}}}
+	err := e.api.call(ctx, http.MethodPost, e.sandboxes(""), s, nil)
+	if errors.Is(err, sandbox.ErrNameTaken) {
+		return nil // created concurrently; the next step reads it
+	}
+	if err != nil {
+		return fmt.Errorf("create sandbox %s: %w", s.Metadata.Name, err)
+	}
+	e.is.Created, e.is.Started = true, true
+	return nil
+}
+
+// podOf returns the pod of a sandbox, with UID "" if there is none.
+func (c *Cluster) podOf(ctx context.Context, s sandboxObject) (p pod, err error) {
+	err = c.api.call(ctx, http.MethodGet, c.api.in("/api/v1", "pods", s.Metadata.Name), nil, &p)
+	if errors.Is(err, sandbox.ErrNotFound) {
+		return pod{}, nil
+	}
+	return p, err
+}
+
+// why returns why a sandbox that was to start does not run, once it is time to give up; otherwise nil.
+func (e *ensuring) why(ctx context.Context, s sandboxObject, late bool, err error) error {
+	if err != nil {
+		return err
+	}
+	p, err := e.podOf(ctx, s)
+	switch {
+	case err != nil:
+		return err
+	case p.lost():
+		return fmt.Errorf("start sandbox %s: node %s: %w", s.Metadata.Name, p.Spec.Node, errNodeLost)
+	case !late:
+		return nil
+	}
+	reason := p.waits()
+	if c, ok := is(s.Status.Conditions, "PodScheduled"); reason == "" && !ok {
+		reason = c.Message
+	}
+	if c, _ := is(s.Status.Conditions, "Ready"); reason == "" {
+		reason = c.Message
+	}
+	return pending(reason)
+}
+
+// maxReason bounds what is shown of the cluster's words, in bytes.
+const maxReason = 300
+
+// pending is ErrPending with the cluster's words.
+func pending(reason string) error {
+	reason = reason[:min(len(reason), maxReason)]
+	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason), "The cluster has not started the room's sandbox: %s. Send "+
+		"the task again later.", reason)
+}
+
+// errNodeLost: the machine on which the pod ran does not answer.
+var errNodeLost = sentence.New(errors.New("the node is lost"),
+	"The machine that the room's sandbox ran on does not answer. The files are kept. The cluster moves the sandbox once "+
+		"an operator says that the machine is off: `kubectl taint node NAME "+
+		"node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`. Then send the task again.")
+
+// lost reports whether the pod was to end because its node does not answer.
+func (p pod) lost() bool {
+	c, ok := is(p.Status.Conditions, "DisruptionTarget")
+	return ok && c.Reason == "DeletionByTaintManager" && p.Metadata.Deleted != nil
+}
+
+// waits returns why a pod's containers do not run, "" = they do, or the cluster does not say.
+func (p pod) waits() string {
+	if c, ok := is(p.Status.Conditions, "PodScheduled"); !ok && c.Message != "" {
+		return c.Message
+	}
+	for _, one := range append(p.Status.Relays, p.Status.Containers...) {
+		if w := one.State.Waiting; w.Reason != "" && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
+			return w.Reason + ": " + w.Message
+		}
+	}
+	return ""
+}
+
+// strength is what boxinit must find in the pod.
+func (c *Config) strength(spec sandbox.Spec) string {
+	s := boxinit.Strength{Capabilities: sandbox.CapabilityMask, Memory: spec.Memory, CPU: int64(spec.CPUs * 100)}
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // of numbers
+	}
+	return string(data)
+}
