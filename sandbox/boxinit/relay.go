@@ -67,8 +67,8 @@ type relay struct {
 	stderr    io.Writer
 }
 
-// relay is `boxinit relay`, a container of its own in a room's pod. It listens on the gateway's socket, which the room's
-// container mounts, and joins each connection to the bot's door. It looks at nothing that they carry.
+// relay is `boxinit relay`, a container of its own in a room's pod. It listens on the gateway's socket, which the
+// room's container mounts, and joins each connection to the bot's door. It looks at nothing that they carry.
 func (p *Program) relay() error {
 	reserveThreads() // the pod's processes have one limit together
 	debug.SetGCPercent(25)

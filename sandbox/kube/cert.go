@@ -25,8 +25,8 @@ const (
 	certSkew  = 24 * time.Hour // a node's clock may be behind
 )
 
-// Certificate returns the door's certificate with its key, and in PEM without it. It is kept in dir/door.pem: pods trust
-// no other, so a new one would shut out all that run.
+// Certificate returns the door's certificate with its key, and in PEM without it. It is kept in dir/door.pem: pods
+// trust no other, so a new one would shut out all that run.
 func Certificate(dir string) (certificate tls.Certificate, public []byte, err error) {
 	path := filepath.Join(dir, "door.pem")
 	data, err := os.ReadFile(path)
