@@ -32,9 +32,11 @@ func TestRefusals(t *testing.T) {
 		change func(review, pod, box object)
 		reason string
 	}{
-		"forged":      {"forged." + theToken, nil, "the cluster does not know the token"},
-		"not asked":   {"", func(r, _, _ object) { r["authenticated"] = false }, "the cluster does not know the token"},
-		"audience":    {"", func(r, _, _ object) { r["audiences"] = []any{"https://kubernetes"} }, "the token is for somebody else"},
+		"forged":    {"forged." + theToken, nil, "the cluster does not know the token"},
+		"not asked": {"", func(r, _, _ object) { r["authenticated"] = false }, "the cluster does not know the token"},
+		"audience": {"", func(r, _, _ object) {
+			r["audiences"] = []any{"https://kubernetes"}
+		}, "the token is for somebody else"},
 		"no audience": {"", func(r, _, _ object) { delete(r, "audiences") }, "the token is for somebody else"},
 		"another account": {"", func(r, _, _ object) {
 			at(r, "user")["username"] = "system:serviceaccount:rooms:default"
@@ -46,28 +48,47 @@ func TestRefusals(t *testing.T) {
 			at(r, "user")["username"] = "system:serviceaccount:theirs:matrix-tui-sandbox"
 		}, "the token is not one of a room's pod"},
 		"no extra": {"", func(r, _, _ object) { delete(at(r, "user"), "extra") }, "the token does not belong to a pod"},
-		"no UID":   {"", func(r, _, _ object) { delete(at(r, "user", "extra"), extra+"pod-uid") }, "the token does not belong to a pod"},
+		"no UID": {"", func(r, _, _ object) {
+			delete(at(r, "user", "extra"), extra+"pod-uid")
+		}, "the token does not belong to a pod"},
 		"two pods": {"", func(r, _, _ object) {
 			at(r, "user", "extra")[extra+"pod-name"] = []any{"den", "other"}
 		}, "the token does not belong to a pod"},
 		"a path": {"", func(r, _, _ object) {
 			at(r, "user", "extra")[extra+"pod-name"] = []any{"../pods/den"}
 		}, "the token does not belong to a pod"},
-		"no such pod":  {"", func(r, _, _ object) { at(r, "user", "extra")[extra+"pod-name"] = []any{"gone"} }, "the token's pod does not exist"},
+		"no such pod": {"", func(r, _, _ object) {
+			at(r, "user", "extra")[extra+"pod-name"] = []any{"gone"}
+		}, "the token's pod does not exist"},
 		"replaced pod": {"", func(_, p, _ object) { at(p, "metadata")["uid"] = "pod-2" }, "the pod has been replaced"},
 		"no room":      {"", func(_, p, _ object) { delete(at(p, "metadata"), "annotations") }, "the pod names no room"},
 		"long room": {"", func(_, p, b object) {
 			long := object{"io.matrix-tui.room": strings.Repeat("x", 256)}
 			at(p, "metadata")["annotations"], at(b, "metadata")["annotations"] = long, long
 		}, "the pod names no room"},
-		"pod of nobody":      {"", func(_, p, _ object) { delete(at(p, "metadata"), "ownerReferences") }, "the pod has no owner"},
+		"pod of nobody": {"", func(_, p, _ object) {
+			delete(at(p, "metadata"), "ownerReferences")
+		}, "the pod has no owner"},
 		"not its controller": {"", func(_, p, _ object) { owner(p)["controller"] = false }, "the pod has no owner"},
-		"another kind":       {"", func(_, p, _ object) { owner(p)["kind"] = "ReplicaSet" }, "the pod's owner is not its Sandbox"},
-		"another group":      {"", func(_, p, _ object) { owner(p)["apiVersion"] = "agents.x-k8s.io.evil/v1" }, "the pod's owner is not its Sandbox"},
-		"another's Sandbox":  {"", func(_, p, _ object) { owner(p)["name"] = "other" }, "the pod's owner is not its Sandbox"},
-		"forged owner":       {"", func(_, p, _ object) { owner(p)["uid"] = "box-2" }, "the pod belongs to another Sandbox"},
-		"no UIDs":            {"", func(_, p, b object) { owner(p)["uid"] = ""; at(b, "metadata")["uid"] = "" }, "the pod belongs to another Sandbox"},
-		"another room":       {"", func(_, p, _ object) { at(p, "metadata")["annotations"] = claims }, "the pod names another room than its Sandbox"},
+		"another kind": {"", func(_, p, _ object) {
+			owner(p)["kind"] = "ReplicaSet"
+		}, "the pod's owner is not its Sandbox"},
+		"another group": {"", func(_, p, _ object) {
+			owner(p)["apiVersion"] = "agents.x-k8s.io.evil/v1"
+		}, "the pod's owner is not its Sandbox"},
+		"another's Sandbox": {"", func(_, p, _ object) {
+			owner(p)["name"] = "other"
+		}, "the pod's owner is not its Sandbox"},
+		"forged owner": {"", func(_, p, _ object) {
+			owner(p)["uid"] = "box-2"
+		}, "the pod belongs to another Sandbox"},
+		"no UIDs": {"", func(_, p, b object) {
+			owner(p)["uid"] = ""
+			at(b, "metadata")["uid"] = ""
+		}, "the pod belongs to another Sandbox"},
+		"another room": {"", func(_, p, _ object) {
+			at(p, "metadata")["annotations"] = claims
+		}, "the pod names another room than its Sandbox"},
 		"without a Sandbox": {"", func(_, p, b object) {
 			at(p, "metadata")["annotations"] = claims
 			clear(b)
