@@ -10,7 +10,7 @@ import (
 
 func main() {
 	p := boxinit.Program{
-		Dir:   boxinit.Dir,
+		Dir: boxinit.Dir, Gateway: boxinit.GatewaySocket,
 		Self:  []string{"/proc/self/exe"},
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}

@@ -45,7 +45,7 @@ func (p *Program) connect() error {
 		if isRemoved(runs) {
 			return errRemoved
 		}
-		conn, err := callGateway(runs.parkedUntil())
+		conn, err := callGateway(p.Gateway, runs.parkedUntil())
 		pause := callPause
 		switch {
 		case err == nil:
@@ -71,8 +71,8 @@ func (p *Program) connect() error {
 }
 
 // callGateway opens a connection, and says until when a run is parked, if parked is not zero.
-func callGateway(parked time.Time) (net.Conn, error) {
-	conn, err := net.Dial("unix", GatewaySocket)
+func callGateway(socket string, parked time.Time) (net.Conn, error) {
+	conn, err := net.Dial("unix", socket)
 	if err != nil {
 		return nil, err
 	}

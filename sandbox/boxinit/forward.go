@@ -2,9 +2,12 @@ package boxinit
 
 import (
 	"context"
+	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +21,40 @@ const (
 	forwardMax = 512
 )
 
-// forwarder joins each TCP connection to its own connection to a unix socket. While nothing listens there, for example
+// stream is a connection of which each direction can end before the other.
+type stream interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// client is the connection of a program in the container: TCP or unix.
+type client interface {
+	stream
+	CloseRead() error
+	SyscallConn() (syscall.RawConn, error)
+}
+
+// forwarder joins each connection to its own connection to the gateway. While the gateway does not answer, for example
 // because the bot restarts, it holds the connection.
-type forwarder struct{ Socket string }
+type forwarder struct {
+	// dial opens a connection to the gateway. errRefused is final.
+	dial func(context.Context) (stream, error)
+	// pauseMax is the longest pause before dial is called again; the first one is holdPoll.
+	pauseMax time.Duration
+}
+
+// forwardTo is a forwarder to a unix socket.
+func forwardTo(socket string) forwarder {
+	dial := func(ctx context.Context) (stream, error) {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "unix", socket)
+		if err != nil {
+			return nil, err
+		}
+		return conn.(*net.UnixConn), nil
+	}
+	return forwarder{dial, holdPoll}
+}
 
 func (f forwarder) serve(ctx context.Context, listener net.Listener) {
 	places := make(chan struct{}, forwardMax)
@@ -40,13 +74,13 @@ func (f forwarder) serve(ctx context.Context, listener net.Listener) {
 		open.Go(func() {
 			defer func() { <-places }()
 			defer conn.Close()
-			f.join(ctx, conn.(*net.TCPConn))
+			f.join(ctx, conn.(client))
 		})
 	}
 }
 
-func (f forwarder) join(ctx context.Context, conn *net.TCPConn) {
-	gateway := f.dial(ctx, conn)
+func (f forwarder) join(ctx context.Context, conn client) {
+	gateway := f.reach(ctx, conn)
 	if gateway == nil {
 		return
 	}
@@ -68,32 +102,29 @@ func (f forwarder) join(ctx context.Context, conn *net.TCPConn) {
 	back.Wait()
 }
 
-// dial returns nil if the client went away or waited too long.
-func (f forwarder) dial(ctx context.Context, client *net.TCPConn) *net.UnixConn {
+// reach returns nil if the gateway refused, the client went away or it waited too long.
+func (f forwarder) reach(ctx context.Context, conn client) stream {
 	ctx, cancel := context.WithTimeout(ctx, holdLimit)
 	defer cancel()
-	var dialer net.Dialer
-	tick := time.NewTicker(holdPoll)
-	defer tick.Stop()
-	for {
-		conn, err := dialer.DialContext(ctx, "unix", f.Socket)
+	for pause := holdPoll; ; pause = min(2*pause, f.pauseMax) {
+		gateway, err := f.dial(ctx)
 		if err == nil {
-			return conn.(*net.UnixConn)
+			return gateway
 		}
-		if gone(client) {
+		if errors.Is(err, errRefused) || gone(conn) {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-time.After(pause/2 + rand.N(pause/2)): // many that wait must not come at the same moment
 		}
 	}
 }
 
 // gone reports whether the other side has closed its connection, or its half of it: the two look alike, and a request
 // whose client went away must not be sent, and paid for, later.
-func gone(conn *net.TCPConn) bool {
+func gone(conn client) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return true

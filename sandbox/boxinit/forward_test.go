@@ -22,7 +22,7 @@ func door(t *testing.T) (address, socket string) {
 	socket = filepath.Join(t.TempDir(), "sock")
 	ctx, cancel := context.WithCancel(context.Background())
 	var served sync.WaitGroup
-	served.Go(func() { forwarder{Socket: socket}.serve(ctx, listener) })
+	served.Go(func() { forwardTo(socket).serve(ctx, listener) })
 	t.Cleanup(func() {
 		cancel()
 		listener.Close()

@@ -37,8 +37,7 @@ func (p *Program) serve() int {
 		fmt.Fprintln(p.Stderr, "boxinit: forward to the gateway:", err)
 	} else {
 		defer listener.Close()
-		f := forwarder{Socket: GatewaySocket}
-		go f.serve(ctx, listener)
+		go forwardTo(p.Gateway).serve(ctx, listener)
 	}
 	connecting, again := 0, time.NewTimer(0)
 	for {

@@ -20,6 +20,8 @@ const Dir = "/var/lib/boxinit"
 type Program struct {
 	// Dir holds the runs; in a container it is the constant Dir.
 	Dir string
+	// Gateway is the path of the gateway's socket; in a container it is the constant GatewaySocket.
+	Gateway string
 	// Self is the command line that starts this program again.
 	Self []string
 	// Stdin, Stdout and Stderr are the streams of the process.
@@ -29,7 +31,8 @@ type Program struct {
 
 const usage = `usage: boxinit            as PID 1
        boxinit connect    carries out the bot's operations, on connections to the gateway
-       boxinit operate    one operation, on stdin and stdout`
+       boxinit operate    one operation, on stdin and stdout
+       boxinit relay      offers the gateway's socket in a pod, and joins it to the bot's door`
 
 // Main runs one command and returns its exit code. Without arguments it is PID 1 and returns when the container stops.
 func (p *Program) Main(args []string) int {
@@ -40,6 +43,8 @@ func (p *Program) Main(args []string) int {
 		return p.serve()
 	case command == "connect":
 		err = p.connect()
+	case command == "relay":
+		err = p.relay()
 	case command == "operate":
 		err = p.operate(struct {
 			io.Reader

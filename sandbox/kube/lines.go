@@ -1,0 +1,53 @@
+package kube
+
+import (
+	"errors"
+	"sync"
+)
+
+// Bounds of joined connections, a little above what the gateway serves at a time: some are always a room's own, and
+// the rest of a room come out of what all rooms have in common.
+const ownLines, maxLines, allLines = 20, 160, 640
+
+var errTooMany = errors.New("the room has too many connections")
+
+// lines counts the joined connections of each room.
+type lines struct {
+	mu     sync.Mutex
+	of     map[string]int
+	common int // of all rooms, those beyond a room's own
+	open   int
+}
+
+// enter reports whether the room may have one more connection, which lasts until leave.
+func (l *lines) enter(room string) (leave func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch n := l.of[room]; {
+	case n >= maxLines, n >= ownLines && l.common >= allLines:
+		return nil, false
+	case n >= ownLines:
+		l.common++
+	}
+	l.of[room]++
+	l.open++
+	return func() { l.leave(room) }, true
+}
+
+func (l *lines) leave(room string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if l.of[room]--; l.of[room] >= ownLines {
+		l.common--
+	}
+	if l.of[room] == 0 {
+		delete(l.of, room)
+	}
+}
+
+func (l *lines) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
+}
