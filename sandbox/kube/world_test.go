@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -254,6 +255,8 @@ func (w *world) answer(line string) string {
 func heard(conn io.Reader) string {
 	var one [1]byte
 	switch _, err := io.ReadFull(conn, one[:]); {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "late"
 	case err != nil:
 		return "nothing"
 	case one[0] == boxinit.DoorWelcome:
