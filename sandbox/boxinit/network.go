@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// alwaysClosed are tried in each pod: the metadata services of clouds, and servers on the internet that answer everyone.
+// alwaysClosed are tried in each pod: the metadata services of clouds, and servers that answer everyone.
 var alwaysClosed = []string{"169.254.169.254:80", "[fd00:ec2::254]:80", "1.1.1.1:443", "8.8.8.8:53"}
 
 const (
@@ -22,8 +22,8 @@ const (
 	maxTried = 128
 )
 
-// network finds out whether a pod's network is closed, as the cluster promises. Nothing but a trial tells: a policy that
-// no part of the cluster enforces looks the same from inside.
+// network finds out whether a pod's network is closed, as the cluster promises. Only a trial tells: from inside, a policy
+// that no part of the cluster enforces looks the same.
 type network struct {
 	mu     sync.Mutex           // held while addresses are tried
 	closed map[string]time.Time // when nothing answered there

@@ -64,7 +64,7 @@ func (p *Pod) ordinary(root string, m mount) bool {
 	return false
 }
 
-// readOnly reports whether a pod's mount must be read-only, because who is root of the host could change the host there.
+// readOnly reports whether a pod's mount must be read-only: root of the host could change the host there.
 func (p *Pod) readOnly(m mount) bool {
 	return m.kind == "sysfs" || m.kind == "proc" && m.point != "/proc"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ const (
 
 	welcomeAge = time.Minute     // for which the bot does not ask again
 	refusalAge = 5 * time.Second // shorter: the pod may have been too new
+	sweepPause = time.Second
 )
 
 // verdict is what a review found.
@@ -35,6 +37,7 @@ type verdicts struct {
 
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]verdict
+	swept time.Time // when old ones were last removed
 }
 
 func newVerdicts(review func(context.Context, string) (string, error)) *verdicts {
@@ -82,12 +85,9 @@ func (v *verdicts) find(digest [sha256.Size]byte) (verdict, bool) {
 func (v *verdicts) keep(digest [sha256.Size]byte, found verdict) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.known) >= maxVerdicts {
-		for old, one := range v.known {
-			if time.Now().After(one.until) {
-				delete(v.known, old)
-			}
-		}
+	if now := time.Now(); len(v.known) >= maxVerdicts && now.Sub(v.swept) >= sweepPause {
+		v.swept = now
+		maps.DeleteFunc(v.known, func(_ [sha256.Size]byte, one verdict) bool { return now.After(one.until) })
 	}
 	for old := range v.known {
 		if len(v.known) < maxVerdicts {

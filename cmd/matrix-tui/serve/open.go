@@ -9,9 +9,11 @@ import (
 
 	"matrix-tui/bot"
 	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/memories"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/kube"
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/transcripts"
@@ -57,11 +59,20 @@ func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors,
 	if parts.Transcripts, err = transcripts.Open(dir, log); err != nil {
 		return parts, nil, err
 	}
-	engine, err := connectEngine(ctx, cfg, doors, log)
+	var certificate []byte
+	if cfg.Engine == settings.Kubernetes {
+		if _, certificate, err = kube.Certificate(dir); err != nil {
+			return parts, nil, err
+		}
+	}
+	runner, err := engine.Connect(ctx, cfg, certificate, log)
 	if err != nil {
 		return parts, nil, err
 	}
-	parts.Podman = sandbox.NewRooms(engine, log)
+	if podman, ok := runner.(*sandbox.Podman); ok {
+		podman.Place = sandbox.Place{Doors: doors, Inits: filepath.Join(dir, "boxinit"), Version: cli.Version()}
+	}
+	parts.Podman = sandbox.NewRooms(runner, log)
 	opened = append(opened, func() error { parts.Podman.Close(); return nil })
 	if err := os.RemoveAll(filepath.Join(dir, "memory")); err != nil { // the indexes of f0f5333, one for each room
 		log.Warn().Err(err).Msg("cannot delete the indexes of an earlier release")
