@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +33,7 @@ type ruled struct {
 // rightsOf returns the rights of roles, such as "get agents.x-k8s.io/sandboxes in the namespace".
 func rightsOf(t *testing.T, objects map[string]manifest) map[string]bool {
 	t.Helper()
-	rights := map[string]bool{}
+	all := map[string]bool{}
 	for key, where := range map[string]string{"Role matrix-tui": " in the namespace", "ClusterRole matrix-tui-tokens": ""} {
 		for _, rule := range objects[key].Rules {
 			if len(rule.APIGroups)*len(rule.Resources)*len(rule.Verbs) == 0 || len(rule.ResourceNames) > 0 {
@@ -41,13 +42,13 @@ func rightsOf(t *testing.T, objects map[string]manifest) map[string]bool {
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {
 					for _, verb := range rule.Verbs {
-						rights[verb+" "+group+"/"+resource+where] = true
+						all[verb+" "+group+"/"+resource+where] = true
 					}
 				}
 			}
 		}
 	}
-	return rights
+	return all
 }
 
 func (s *ruled) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -80,6 +81,9 @@ func (s *ruled) answer(r *http.Request) (int, any) {
 	verb := map[string]string{"POST": "create", "PATCH": "patch", "DELETE": "delete", "PUT": "update"}[r.Method]
 	if r.Method == http.MethodGet {
 		verb = map[bool]string{true: "get", false: "list"}[one]
+	}
+	if kind == "selfsubjectaccessreviews" { // likewise
+		return s.says(r)
 	}
 	right := verb + " " + api + "/" + kind + where
 	if len(path) > 2 || !s.may[right] {
@@ -127,6 +131,25 @@ func (s *ruled) answer(r *http.Request) (int, any) {
 		s.control(path, o)
 	}
 	return http.StatusOK, object{}
+}
+
+// says answers whether the bot may do something.
+func (s *ruled) says(r *http.Request) (int, any) {
+	var review struct {
+		Spec struct {
+			ResourceAttributes struct{ Namespace, Group, Resource, Subresource, Verb string }
+		}
+	}
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		return http.StatusBadRequest, object{"message": err.Error()}
+	}
+	a := review.Spec.ResourceAttributes
+	right := a.Verb + " " + a.Group + "/" + a.Resource
+	if a.Subresource != "" {
+		right += "/" + a.Subresource
+	}
+	allowed := s.may[right] || s.may[right+" in the namespace"] && a.Namespace == s.namespace
+	return http.StatusCreated, object{"status": object{"allowed": allowed}}
 }
 
 func (s *ruled) put(path string, o map[string]any) {
@@ -264,6 +287,23 @@ func TestRights(t *testing.T) {
 	}
 	if diff := cmp.Diff(s.did, s.may); diff != "" {
 		t.Errorf("what the bot does (-) is not what it may do (+):\n%s", diff)
+	}
+
+	// What doctor says about it.
+	known := 0
+	for _, r := range rights {
+		known += len(r.verbs)
+	}
+	missing, err := cluster.Missing(ctx)
+	if err != nil || len(missing) > 0 || known != len(s.may) {
+		t.Errorf("of %d rights, doctor knows %d, and misses %q, %v", len(s.may), known, missing, err)
+	}
+	if needless, err := cluster.Needless(ctx); err != nil || len(needless) > 0 {
+		t.Errorf("doctor finds %q needless, %v", needless, err)
+	}
+	delete(s.may, "patch "+group+"/sandboxes in the namespace")
+	if missing, err := cluster.Missing(ctx); err != nil || !slices.Equal(missing, []string{"patch sandboxes"}) {
+		t.Errorf("doctor misses %q, %v", missing, err)
 	}
 }
 
