@@ -55,7 +55,8 @@ func TestConnector(t *testing.T) {
 	if pid == "" || pid == first {
 		t.Fatalf("processes: first %q, then %q", first, pid)
 	}
-	sh(t, elsewhere(t, container), "kill -STOP "+pid)
+	// Kill returns before all threads have stopped: one of them could still begin to answer.
+	sh(t, elsewhere(t, container), "kill -STOP "+pid+"; while grep -h ^State: /proc/"+pid+"/task/*/status | grep -qv stopped; do usleep 1000; done")
 	run("five")
 	sh(t, elsewhere(t, container), "kill -CONT "+pid)
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -149,6 +150,12 @@ var theProfile = sync.OnceValue(func() profile {
 	p.Syscalls = append(p.Syscalls, refuse(unix.Errno(mark), []string{"unshare"}, arg(0, rspec.OpEqualTo, 0)))
 	return profile{encode(), hex.EncodeToString(sum[:8]), int(mark)}
 })
+
+// SeccompMark is the error with which the profile answers: see [boxinit.Strength].
+func SeccompMark() int { return theProfile().mark }
+
+// SeccompProfile returns the profile, as the OCI runtime and kubelet read it.
+func SeccompProfile() []byte { return bytes.Clone(theProfile().data) }
 
 // writeProfile writes the profile into a folder that podman can read, "" = that for temporary files, and returns its
 // path. Podman reads it when it creates a container.

@@ -27,8 +27,9 @@ type bot struct {
 	killAt    string // crash point of the next start
 	armed     bool   // the running process has a crash point
 	set       map[string]string
-	program   string // its own, if it runs from a folder of releases
-	hosts     string // its own /etc/hosts, "" = the host's
+	program   string            // its own, if it runs from a folder of releases
+	hosts     string            // its own /etc/hosts, "" = the host's
+	cluster   map[string]string // settings, if its rooms are in a cluster
 }
 
 var readyLine = regexp.MustCompile(`\bready\b`)
@@ -76,6 +77,7 @@ func (sc *script) environment() []string {
 	if allCold() {
 		env["WARM_AGENTS"] = "0"
 	}
+	maps.Copy(env, sc.bot.cluster)
 	maps.Copy(env, sc.bot.set)
 	if sc.bot.killAt != "" {
 		env["MATRIX_TUI_KILL_AT"] = sc.bot.killAt
@@ -95,6 +97,9 @@ func (sc *script) launchBot(ctx context.Context) error {
 		return fmt.Errorf("the bot is already running")
 	}
 	if err := sc.account(ctx); err != nil {
+		return err
+	}
+	if err := sc.onKube(); err != nil {
 		return err
 	}
 	program, err := sc.program()

@@ -202,6 +202,9 @@ func (sc *script) clear(ctx context.Context) error {
 	}
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
 		err = errors.Join(err, host.RemoveContainers(ctx, sc.containers), sc.removeImages(ctx))
+		if kube() != "" && len(sc.containers) > 0 {
+			err = errors.Join(err, sc.removePods(ctx))
+		}
 		if sc.smallDisk {
 			err = errors.Join(err, syscall.Unmount(sc.base(), syscall.MNT_DETACH))
 		}

@@ -45,6 +45,9 @@ func doInContainer(ctx context.Context, sc *script, neg bool, args []string) err
 	if err != nil {
 		return err
 	}
+	if kube() != "" {
+		return sc.inPod(ctx, neg, name, args[1:])
+	}
 	return sc.run(ctx, neg, append([]string{"exec", name}, args[1:]...))
 }
 

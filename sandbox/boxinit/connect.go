@@ -38,6 +38,7 @@ var errRefused = errors.New("the gateway does not take the connection")
 func (p *Program) connect() error {
 	reserveThreads()
 	debug.SetGCPercent(25)
+	defer p.network.tryEarly()()
 	places := make(chan struct{}, maxOperations)
 	runs := store{p.Dir}
 	for failed := callPause; ; {

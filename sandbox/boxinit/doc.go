@@ -11,5 +11,6 @@
 // read or write a file. When the bot does, the child opens the next one.
 //
 // The package uses only the standard library and x/sys, and is linked statically.
-// It opens no network connection and stores no secret.
+// It stores no secret, and opens no network connection, except to find out whether
+// the network of a pod is closed.
 package boxinit

@@ -27,6 +27,8 @@ type Program struct {
 	// Stdin, Stdout and Stderr are the streams of the process.
 	Stdin          *os.File
 	Stdout, Stderr io.Writer
+
+	network network
 }
 
 const usage = `usage: boxinit            as PID 1

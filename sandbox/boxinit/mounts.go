@@ -35,22 +35,23 @@ func (s Strength) mounts(root string) (weak []string) {
 		if len(fields) < 6 || len(types) == 0 {
 			return []string{fmt.Sprintf("the list of mounts has the line %q", strings.TrimSpace(line))}
 		}
-		point, options := fields[4], strings.Split(fields[5], ",")
-		wanted, own := s.Mounts[point]
-		found[point] = true
-		hidden := strings.HasSuffix(fields[3], emptied) && slices.Contains(options, "ro")
-		if !own && !s.ordinary(point, types[0], hidden) {
-			weak = append(weak, "there is a mount at "+point)
+		m := mount{root: fields[3], point: fields[4], kind: types[0], options: strings.Split(fields[5], ",")}
+		m.hidden = strings.HasSuffix(m.root, emptied) && slices.Contains(m.options, "ro")
+		wanted, own := s.Mounts[m.point]
+		found[m.point] = true
+		if !own && !s.ordinary(root, m) {
+			weak = append(weak, "there is a mount at "+m.point)
 		}
-		if s.Runtime != GVisor && (strings.HasPrefix(types[0], "cgroup") || point == "/proc/sys") {
+		if s.Runtime != GVisor && (strings.HasPrefix(m.kind, "cgroup") || m.point == "/proc/sys" ||
+			s.Pod != nil && s.Pod.readOnly(m)) {
 			wanted = []string{"ro"}
 		}
 		for _, option := range wanted {
 			if (option == "nodev" || option == "nosuid") && s.Runtime == GVisor {
 				continue // not shown by every release; no device in it is the host's, and no program can gain privileges
 			}
-			if !slices.Contains(options, option) {
-				weak = append(weak, fmt.Sprintf("the mount at %s is not %s", point, option))
+			if !slices.Contains(m.options, option) {
+				weak = append(weak, fmt.Sprintf("the mount at %s is not %s", m.point, option))
 			}
 		}
 	}
@@ -62,19 +63,25 @@ func (s Strength) mounts(root string) (weak []string) {
 	if s.Runtime != GVisor && !found["/proc/sys"] {
 		weak = append(weak, "the kernel's settings in /proc/sys are not read-only")
 	}
+	if s.Pod != nil && s.Runtime != GVisor {
+		weak = append(weak, s.Pod.missing(root, found)...)
+	}
 	slices.Sort(weak)
 	return weak
 }
 
-// ordinary reports whether every container has a mount like that; hidden says that an empty folder hides what is there.
-// GVisor has /tmp in memory, and types of its own.
-func (s Strength) ordinary(point, kind string, hidden bool) bool {
-	if point == "/" || slices.Contains(podmanFiles, point) || strings.HasPrefix(point, timeZones) ||
-		point == "/tmp" && s.Runtime == GVisor {
+// ordinary reports whether every container has a mount like that; root is where the container's files are. GVisor has
+// /tmp in memory, and types of its own.
+func (s Strength) ordinary(root string, m mount) bool {
+	if s.Pod != nil && (s.Runtime != GVisor || slices.Contains(podFiles, m.point)) {
+		return s.Pod.ordinary(root, m)
+	}
+	if m.point == "/" || slices.Contains(podmanFiles, m.point) || strings.HasPrefix(m.point, timeZones) ||
+		m.point == "/tmp" && s.Runtime == GVisor {
 		return true
 	}
-	return (slices.Contains(kernelTypes, kind) || hidden || s.Runtime == GVisor) &&
+	return (slices.Contains(kernelTypes, m.kind) || m.hidden || s.Runtime == GVisor) &&
 		slices.ContainsFunc(kernelFolders, func(folder string) bool {
-			return point == folder || strings.HasPrefix(point, folder+"/")
+			return m.point == folder || strings.HasPrefix(m.point, folder+"/")
 		})
 }

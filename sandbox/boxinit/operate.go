@@ -16,9 +16,10 @@ const straggling = time.Second
 
 // operation is one that is being carried out.
 type operation struct {
-	store  store
-	self   []string
-	frames *Frames
+	store   store
+	self    []string
+	frames  *Frames
+	network *network
 	Request
 }
 
@@ -35,7 +36,7 @@ func (p *Program) operate(conn io.ReadWriter, asked func(bool)) error {
 	if _, err := conn.Write(first); err != nil {
 		return err
 	}
-	o := operation{store: store{p.Dir}, self: p.Self, frames: NewFrames(conn)}
+	o := operation{store: store{p.Dir}, self: p.Self, frames: NewFrames(conn), network: &p.network}
 	kind, data, err := o.frames.Next(maxRequest)
 	if err != nil || kind != FrameRequest {
 		return err
@@ -103,7 +104,7 @@ func (o *operation) input() io.Reader { return &input{frames: o.frames} }
 // start starts a run or parks one, unless the container is weaker than it must be.
 func (o *operation) start() Reply {
 	if o.Strength != "" {
-		weak, err := weaknesses(o.Strength)
+		weak, err := weaknesses(o.Strength, o.network)
 		if err != nil {
 			weak = err.Error()
 		}

@@ -26,9 +26,13 @@ type asked struct {
 // request asks for an operation in this process.
 func request(t *testing.T, s store, r Request) *asked {
 	t.Helper()
+	return requestOf(t, &Program{Dir: s.dir, Self: []string{"/proc/self/exe"}}, r)
+}
+
+func requestOf(t *testing.T, p *Program, r Request) *asked {
+	t.Helper()
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { ours.Close() })
-	p := Program{Dir: s.dir, Self: []string{"/proc/self/exe"}}
 	go func() {
 		defer theirs.Close()
 		if err := p.operate(theirs, func(bool) {}); err != nil && !errors.Is(err, io.ErrClosedPipe) {

@@ -31,13 +31,16 @@ type Strength struct {
 	// CPU is the limit on processors in hundredths of one, Files the one on open files of a process; 0 = none.
 	CPU   int64
 	Files uint64
-	// Mounts are the only mounts besides those that every container has, with the options that each must have; nil = any.
+	// Mounts are the only mounts besides those that every container has, with the options that each must have; nil = any,
+	// but none in a pod.
 	Mounts map[string][]string
+	// Pod says what differs in a pod of Kubernetes; nil = podman runs the container. An older boxinit does not know it.
+	Pod *Pod `json:",omitempty"`
 }
 
 // weaknesses says what is weaker than strength, a [Strength] in JSON. A process inherits all of it, so what this one
-// finds in itself holds for everything that it starts.
-func weaknesses(strength string) (string, error) {
+// finds in itself holds for everything that it starts. The network is that of a pod.
+func weaknesses(strength string, n *network) (string, error) {
 	var s Strength
 	in := json.NewDecoder(strings.NewReader(strength))
 	in.DisallowUnknownFields() // of a newer bot: what this one does not know it cannot verify
@@ -45,8 +48,8 @@ func weaknesses(strength string) (string, error) {
 		return "", fmt.Errorf("read strength: %w", err)
 	}
 	weak := s.inFiles("/")
-	if err := unix.Unshare(0); s.Runtime != GVisor && !errors.Is(err, unix.Errno(s.Mark)) {
-		weak = append(weak, "the seccomp profile is not the bot's")
+	if s.Runtime != GVisor {
+		weak = append(weak, s.seccomp()...)
 	}
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); s.Files > 0 && (err != nil || files.Max > s.Files) {
@@ -55,17 +58,38 @@ func weaknesses(strength string) (string, error) {
 	if s.Runtime != "" {
 		weak = append(weak, s.kernel()...)
 	}
-	interfaces, err := net.Interfaces()
-	if err != nil {
-		weak = append(weak, "network interfaces cannot be listed: "+err.Error())
+	if s.Pod != nil {
+		weak = append(weak, n.open(s.Pod.Closed)...)
+	} else {
+		weak = append(weak, interfaces()...)
 	}
-	for _, i := range interfaces {
+	return strings.Join(weak, "; "), nil
+}
+
+// seccomp says what is wrong with the seccomp profile.
+func (s Strength) seccomp() []string {
+	if s.Pod != nil && s.Pod.AnySeccomp {
+		return notRefused(refusedCalls)
+	}
+	if err := unix.Unshare(0); !errors.Is(err, unix.Errno(s.Mark)) {
+		return []string{"the seccomp profile is not the bot's"}
+	}
+	return nil
+}
+
+// interfaces lists the network interfaces, of which a container of podman has none.
+func interfaces() (weak []string) {
+	list, err := net.Interfaces()
+	if err != nil {
+		return []string{"network interfaces cannot be listed: " + err.Error()}
+	}
+	for _, i := range list {
 		// A kernel may put tunnels into each network. Nobody in a container can bring them up.
 		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagLoopback == 0 {
 			weak = append(weak, "there is a network interface, "+i.Name)
 		}
 	}
-	return strings.Join(weak, "; "), nil
+	return weak
 }
 
 // inFiles lists what the files below root show.
@@ -91,15 +115,18 @@ func (s Strength) inFiles(root string) (weak []string) {
 			say("the capabilities %s are %q, not within %016x", set, status[set], s.Capabilities)
 		}
 	}
-	if s.Mounts != nil {
+	if s.Mounts != nil || s.Pod != nil {
 		weak = append(weak, s.mounts(root)...)
+	}
+	if s.Pod != nil {
+		weak = append(weak, s.Pod.inFiles(root)...)
 	}
 	if s.Runtime == GVisor {
 		return weak // its files say nothing about the host: see kernel
 	}
 	for _, name := range []string{"uid_map", "gid_map"} {
 		data, _ := os.ReadFile(root + "proc/self/" + name)
-		if !s.maps(string(data)) {
+		if !s.maps(string(data)) && (s.Pod == nil || !s.Pod.HostIDs) {
 			say("the %s is %q", name, strings.Join(strings.Fields(string(data)), " "))
 		}
 	}

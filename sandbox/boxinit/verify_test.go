@@ -1,8 +1,6 @@
 package boxinit
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,17 +95,7 @@ func TestWeaknessesInFiles(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := t.TempDir() + "/"
-			for _, files := range []map[string]string{strong, c.changed} {
-				for path, text := range files {
-					if err := os.MkdirAll(filepath.Dir(root+path), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(root+path, []byte(text), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
+			root := filesOf(t, strong, c.changed)
 			if diff := cmp.Diff(c.want, c.is.inFiles(root)); diff != "" {
 				t.Error(diff)
 			}

@@ -3,9 +3,11 @@ package kube
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -235,6 +237,11 @@ var errElsewhere = errors.New("the sandboxes' storage is in the cluster")
 
 // Rootless is false: the cluster limits how many pods run.
 func (c *Cluster) Rootless(context.Context) (bool, error) { return false, nil }
+
+// Door returns the door for the pods of this cluster: see [NewDoor].
+func (c *Cluster) Door(certificate tls.Certificate, join func(ctx context.Context, room string) (net.Conn, error)) *Door {
+	return NewDoor(c.api, certificate, audience, join, c.log)
+}
 
 // Close closes idle connections.
 func (c *Cluster) Close() { c.api.http.CloseIdleConnections() }

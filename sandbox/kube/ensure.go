@@ -181,7 +181,12 @@ func (p pod) waits() string {
 
 // strength is what boxinit must find in the pod.
 func (c *Config) strength(spec sandbox.Spec) string {
-	s := boxinit.Strength{Capabilities: sandbox.CapabilityMask, Memory: spec.Memory, CPU: int64(spec.CPUs * 100)}
+	s := boxinit.Strength{Capabilities: sandbox.CapabilityMask, Memory: spec.Memory, CPU: int64(spec.CPUs * 100),
+		Mounts: map[string][]string{"/workspace": nil, "/root": nil, boxinit.Dir: nil, "/run/gateway": {"ro"}},
+		Pod:    &boxinit.Pod{HostIDs: !c.UserNamespaces, AnySeccomp: c.Seccomp == ""}}
+	if c.Seccomp != "" {
+		s.Mark = sandbox.SeccompMark()
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // of numbers

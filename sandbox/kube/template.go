@@ -43,7 +43,8 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		requests["cpu"] = fmt.Sprintf("%dm", min(int64(spec.CPUs*1000), 50))
 	}
 	relay := object{
-		"name": "relay", "image": spec.Image, "command": []string{boxinitPath, "relay"}, "restartPolicy": "Always",
+		"name": "relay", "image": spec.Image, "imagePullPolicy": "IfNotPresent",
+		"command": []string{boxinitPath, "relay"}, "restartPolicy": "Always",
 		"env": []object{
 			{"name": "MATRIX_TUI_DOOR", "value": c.Door},
 			{"name": "MATRIX_TUI_DOOR_CERT", "value": string(c.DoorCert)},
@@ -58,7 +59,7 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 	}
 	// Programs of the agent are root in the container, with few capabilities, as with podman.
 	room := object{
-		"name": "sandbox", "image": spec.Image, "command": []string{boxinitPath}, "workingDir": "/workspace",
+		"name": "sandbox", "image": spec.Image, "imagePullPolicy": "IfNotPresent", "command": []string{boxinitPath}, "workingDir": "/workspace",
 		"env": []object{{"name": "HOME", "value": "/root"}, {"name": "MATRIX_TUI_POD", "value": "1"}},
 		"volumeMounts": []object{
 			mount("workspace", "/workspace", "", false), mount("home", "/root", "root", false),

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -69,8 +70,8 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 		file = filepath.Join(a.Dir, file)
 	}
 	if *volumes {
-		if b.podman, err = sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop()); err != nil {
-			return fmt.Errorf("connect to podman: %w", err)
+		if b.podman, err = engine.Connect(ctx, cfg, nil, zerolog.Nop()); err != nil {
+			return err
 		}
 		defer b.podman.Close()
 	}

@@ -15,6 +15,7 @@ import (
 
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -50,8 +51,8 @@ func Restore(ctx context.Context, a *cli.App, args []string) error {
 	}
 	r := &restore{cfg: cfg, dir: string(cfg.StateDir), file: file, manifest: m, names: names, force: *force, say: a.Stdout}
 	if *volumes {
-		if r.podman, err = sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop()); err != nil {
-			return fmt.Errorf("connect to podman: %w", err)
+		if r.podman, err = engine.Connect(ctx, cfg, nil, zerolog.Nop()); err != nil {
+			return err
 		}
 		defer r.podman.Close()
 	}

@@ -115,7 +115,11 @@ func checkHere(ctx context.Context, cfg *settings.Config, stored cli.StoredLogin
 	if cfg.WebListen != "" || cfg.WebURL != "" {
 		say(checkPage(limited, cfg))
 	}
-	checkPodman(ctx, cfg, offline, say)
+	if cfg.Engine == settings.Kubernetes {
+		checkCluster(ctx, cfg, say)
+	} else {
+		checkPodman(ctx, cfg, offline, say)
+	}
 }
 
 // checkState checks that the state folder is writable and has space. It leaves nothing

@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -189,7 +190,7 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 		return err
 	}
 	defer cli.Closing(&err, lock.Close)
-	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop())
+	podman, err := engine.Connect(ctx, cfg, nil, zerolog.Nop())
 	if err != nil {
 		return err
 	}

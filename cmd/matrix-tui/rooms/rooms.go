@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -67,7 +68,7 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	if listErr != nil {
 		return fmt.Errorf("list containers: %w", listErr)
 	}
-	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop())
+	podman, err := engine.Connect(ctx, cfg, nil, zerolog.Nop())
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func readRooms(ctx context.Context, cfg *settings.Config) (lines []RoomLine, lis
 func listContainers(ctx context.Context, cfg *settings.Config) ([]sandbox.Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop())
+	podman, err := engine.Connect(ctx, cfg, nil, zerolog.Nop())
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
 
@@ -17,7 +17,7 @@ func measureRooms(ctx context.Context, cfg *settings.Config, lines []RoomLine) e
 	if err != nil {
 		return err
 	}
-	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop())
+	podman, err := engine.Connect(ctx, cfg, nil, zerolog.Nop())
 	if err != nil {
 		return err
 	}

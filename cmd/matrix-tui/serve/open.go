@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -10,9 +9,11 @@ import (
 
 	"matrix-tui/bot"
 	"matrix-tui/cmd/matrix-tui/cli"
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/memories"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/kube"
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/transcripts"
@@ -34,7 +35,7 @@ func complete(ctx context.Context, a *cli.App, over map[string]string) (*setting
 	return cfg, nil
 }
 
-// openParts opens the bot's state and podman. The caller holds the lock of the state
+// openParts opens the bot's state and what runs its sandboxes. The caller holds the lock of the state
 // folder. closeParts closes everything in reverse order.
 func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors,
 	log zerolog.Logger) (parts bot.Parts, closeParts func() error, err error) {
@@ -58,12 +59,20 @@ func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors,
 	if parts.Transcripts, err = transcripts.Open(dir, log); err != nil {
 		return parts, nil, err
 	}
-	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)
-	if err != nil {
-		return parts, nil, fmt.Errorf("connect to podman: %w", err)
+	var certificate []byte
+	if cfg.Engine == settings.Kubernetes {
+		if _, certificate, err = kube.Certificate(dir); err != nil {
+			return parts, nil, err
+		}
 	}
-	podman.Place = sandbox.Place{Doors: doors, Inits: filepath.Join(dir, "boxinit"), Version: cli.Version()}
-	parts.Podman = sandbox.NewRooms(podman, log)
+	runner, err := engine.Connect(ctx, cfg, certificate, log)
+	if err != nil {
+		return parts, nil, err
+	}
+	if podman, ok := runner.(*sandbox.Podman); ok {
+		podman.Place = sandbox.Place{Doors: doors, Inits: filepath.Join(dir, "boxinit"), Version: cli.Version()}
+	}
+	parts.Podman = sandbox.NewRooms(runner, log)
 	opened = append(opened, func() error { parts.Podman.Close(); return nil })
 	if err := os.RemoveAll(filepath.Join(dir, "memory")); err != nil { // the indexes of f0f5333, one for each room
 		log.Warn().Err(err).Msg("cannot delete the indexes of an earlier release")

@@ -173,6 +173,10 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 	}
 	if on.rehearsal != nil {
 		services = append(services, func(ctx context.Context) error { tellWaiting(ctx, on.rehearsal, b.Waiting); return nil })
+	} else if door, err := openDoor(ctx, cfg, parts.Podman, gate, log); err != nil {
+		return err
+	} else if door != nil {
+		services = append(services, door)
 	}
 	if listener != nil {
 		services = append(services, func(ctx context.Context) error {

@@ -59,6 +59,18 @@ type Config struct {
 	Deny          Networks  `env:"SANDBOX_DENY" right:"a comma-separated list of networks, such as 192.0.2.0/24,2001:db8::/32"`
 	ProxyNames    Switch    `env:"SANDBOX_PROXY_NAMES" envDefault:"false" right:"true or false"`
 
+	Engine             Engine  `env:"SANDBOX_ENGINE" envDefault:"podman" right:"podman or kubernetes"`
+	Kubeconfig         Folder  `env:"KUBECONFIG" right:"the absolute path of a kubeconfig file"`
+	KubeNamespace      Word    `env:"KUBE_NAMESPACE" right:"the name of a namespace, such as matrix-tui"`
+	KubeDoor           Address `env:"KUBE_DOOR" right:"the IP address and port at which pods reach the bot, such as 10.43.0.10:3129"`
+	KubeListen         Listen  `env:"KUBE_LISTEN" envDefault:"0.0.0.0:3129" right:"a port, or an address and a port, to listen on, such as 0.0.0.0:3129"`
+	KubeStorageClass   Word    `env:"KUBE_STORAGE_CLASS" right:"the name of a storage class, such as local-path"`
+	KubeStorage        Bytes   `env:"KUBE_STORAGE" envDefault:"10g" right:"an amount of disk of 16m or more, such as 10g"`
+	KubeSeccomp        Word    `env:"KUBE_SECCOMP" right:"the path of a profile below kubelet's folder for them, such as matrix-tui.json"`
+	KubeRuntimeClass   Word    `env:"KUBE_RUNTIME_CLASS" right:"the name of a runtime class, such as gvisor"`
+	KubePullSecret     Word    `env:"KUBE_PULL_SECRET" right:"the name of a secret with a registry's password"`
+	KubeUserNamespaces Switch  `env:"KUBE_USER_NAMESPACES" envDefault:"false" right:"true or false"`
+
 	MemorySlot MemorySlot `env:"SLOTS_MEMORY" envDefault:"files" right:"files or none"`
 
 	Embeddings     EmbeddingSlot `env:"SLOTS_EMBEDDINGS" envDefault:"none" right:"none or gemini"`
@@ -216,7 +228,7 @@ func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 	if settings["API_LISTEN"] != "" && !cfg.APIToken.Set() {
 		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; expected "+RightFor("API_TOKEN"))
 	}
-	problems = append(problems, pageConflicts(cfg)...)
+	problems = append(append(problems, pageConflicts(cfg)...), kubeConflicts(cfg)...)
 	if strings.ContainsFunc(cfg.APIToken.Reveal(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		problems = append(problems, "API_TOKEN contains a space or a non-ASCII character, which an HTTP header cannot "+
 			"carry; expected "+RightFor("API_TOKEN"))

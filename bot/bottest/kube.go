@@ -1,0 +1,68 @@
+package bottest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// kube is the cluster of deploy/kube-test, in whose folder MATRIX_TUI_KUBE says that it is; "" = rooms have containers of
+// podman.
+func kube() string { return os.Getenv("MATRIX_TUI_KUBE") }
+
+// kubectl is kubectl's command line as the cluster's administrator.
+func (s *suite) kubectl(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, filepath.Join(s.repo, "deploy", "kube-test", "cluster"),
+		append([]string{"kubectl", kube()}, args...)...)
+}
+
+// onKube sets up a bot whose rooms are in the cluster, if there is one. Its door has the same port after a restart.
+func (sc *script) onKube() error {
+	if kube() == "" || sc.bot.cluster != nil {
+		return nil
+	}
+	at, err := os.ReadFile(filepath.Join(kube(), "host-address"))
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	free, err := net.Listen("tcp", strings.TrimSpace(string(at))+":0")
+	if err != nil {
+		return fmt.Errorf("find a port for the door: %w", err)
+	}
+	door := free.Addr().String()
+	sc.bot.cluster = map[string]string{
+		"SANDBOX_ENGINE": "kubernetes", "KUBECONFIG": filepath.Join(kube(), "admin.kubeconfig"), "KUBE_NAMESPACE": "default",
+		"KUBE_DOOR": door, "KUBE_LISTEN": door, "KUBE_STORAGE": "1g",
+	}
+	return free.Close()
+}
+
+// inPod runs a command in a room's pod, and passes its output on.
+func (sc *script) inPod(ctx context.Context, neg bool, name string, args []string) error {
+	cmd := sc.suite.kubectl(ctx, append([]string{"exec", strings.ToLower(name), "--container", "sandbox", "--"}, args...)...)
+	cmd.Stdout, cmd.Stderr = sc.ts.Stdout(), sc.ts.Stderr()
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		return err
+	}
+	if code := cmd.ProcessState.ExitCode(); (code != 0) != neg {
+		return fmt.Errorf("exit code %d", code)
+	}
+	return nil
+}
+
+// removePods removes the sandboxes of the script's rooms.
+func (sc *script) removePods(ctx context.Context) error {
+	argv := []string{"delete", "sandbox", "--ignore-not-found", "--wait=false"}
+	for _, name := range sc.containers {
+		argv = append(argv, strings.ToLower(name))
+	}
+	if out, err := sc.suite.kubectl(ctx, argv...).CombinedOutput(); err != nil {
+		return fmt.Errorf("remove sandboxes: %w: %.500s", err, out)
+	}
+	return nil
+}

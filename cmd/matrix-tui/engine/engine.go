@@ -1,0 +1,36 @@
+// Package engine connects to what runs rooms' sandboxes, as the settings say.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/kube"
+)
+
+// Connect connects to podman or to the cluster. The certificate is that of the door, for the pods that this process
+// creates; nil = it creates none.
+func Connect(ctx context.Context, cfg *settings.Config, certificate []byte, log zerolog.Logger) (sandbox.Engine, error) {
+	if cfg.Engine != settings.Kubernetes {
+		podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)
+		if err != nil {
+			return nil, fmt.Errorf("connect to podman: %w", err)
+		}
+		return podman, nil
+	}
+	cluster, err := kube.Connect(ctx, kube.Config{
+		Kubeconfig: string(cfg.Kubeconfig), Namespace: string(cfg.KubeNamespace), Door: cfg.Door(), DoorCert: certificate,
+		StorageClass: string(cfg.KubeStorageClass), Storage: strconv.FormatInt(int64(cfg.KubeStorage), 10),
+		Seccomp: string(cfg.KubeSeccomp), RuntimeClass: string(cfg.KubeRuntimeClass), PullSecret: string(cfg.KubePullSecret),
+		UserNamespaces: bool(cfg.KubeUserNamespaces),
+	}, log)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return cluster, nil
+}

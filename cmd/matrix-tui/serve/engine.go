@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/sandbox/kube"
+)
+
+// openDoor returns the service through which the relays of pods reach the gateways of their rooms. With podman there is
+// none: it returns nil.
+func openDoor(ctx context.Context, cfg *settings.Config, rooms *sandbox.Rooms, gate *gateway.Gateway,
+	log zerolog.Logger) (service, error) {
+	cluster, ok := rooms.Engine.(*kube.Cluster)
+	if !ok {
+		return nil, nil
+	}
+	certificate, _, err := kube.Certificate(string(cfg.StateDir))
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listen(ctx, "KUBE_LISTEN", cfg.KubeListen)
+	if err != nil {
+		return nil, err
+	}
+	door := cluster.Door(certificate, func(ctx context.Context, room string) (net.Conn, error) {
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "unix", filepath.Join(gate.Folder(room), "sock"))
+	})
+	return func(ctx context.Context) error { return door.Serve(ctx, listener) }, nil
+}

@@ -1,0 +1,55 @@
+package settings
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+)
+
+// Engines that run rooms' sandboxes.
+const (
+	Podman     Engine = "podman"
+	Kubernetes Engine = "kubernetes"
+)
+
+// Engine says what runs rooms' sandboxes.
+type Engine string
+
+// UnmarshalText reads one of the engines.
+func (e *Engine) UnmarshalText(text []byte) error { return oneOf(e, text, Podman, Kubernetes) }
+
+// Address is an IP address and a port.
+type Address string
+
+// UnmarshalText reads an address that needs no resolver.
+func (a *Address) UnmarshalText(text []byte) error {
+	at, err := netip.ParseAddrPort(string(text))
+	if err != nil || at.Port() == 0 || at.Addr().IsUnspecified() {
+		return errValue
+	}
+	*a = Address(at.String())
+	return nil
+}
+
+// doorService is what a cluster's variables for a Service named matrix-tui-door begin with.
+const doorService = "MATRIX_TUI_DOOR_SERVICE_"
+
+// Door returns the address at which pods reach the bot: the setting, or that of the cluster's Service named
+// matrix-tui-door, which the cluster puts into the bot's environment. It is "" if neither is set.
+func (c *Config) Door() string {
+	host, port := os.Getenv(doorService+"HOST"), os.Getenv(doorService+"PORT")
+	if c.KubeDoor != "" || host == "" {
+		return string(c.KubeDoor)
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// kubeConflicts finds out whether pods can reach the bot.
+func kubeConflicts(cfg *Config) []string {
+	if cfg.Engine != Kubernetes || cfg.Door() != "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("SANDBOX_ENGINE is kubernetes but KUBE_DOOR is not set, and there is no Service named "+
+		"matrix-tui-door; expected %s", RightFor("KUBE_DOOR"))}
+}

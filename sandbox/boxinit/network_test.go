@@ -1,0 +1,126 @@
+package boxinit
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestTooManyAddresses(t *testing.T) {
+	noServer(t)
+	n := network{always: []string{}, wait: -1}
+	var all []string
+	for i := range maxTried + 1 {
+		all = append(all, fmt.Sprintf("127.0.0.1:%d", i+1))
+	}
+	if got := n.open(all); len(got) != 1 || !strings.Contains(got[0], "too many") {
+		t.Errorf("%q", got)
+	}
+}
+
+// What was closed is tried again after a day, what was open at once.
+func TestNetworkOnceADay(t *testing.T) {
+	noServer(t)
+	fd, address := bound(t)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	n := network{always: []string{address}, now: func() time.Time { return now }}
+	expect := func(when string, open bool) {
+		t.Helper()
+		if got := n.open(nil); (got != nil) != open {
+			t.Errorf("%s: %q", when, got)
+		}
+	}
+	expect("at first", false)
+	if err := unix.Listen(fd, 8); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(24*time.Hour - time.Second)
+	expect("on the same day", false)
+	other := listens(t)
+	if got := n.open([]string{other}); len(got) != 1 || !strings.Contains(got[0], other) {
+		t.Errorf("an address that was not tried before: %q", got)
+	}
+	now = now.Add(time.Second)
+	expect("a day later", true)
+	expect("again", true)
+	if err := unix.Shutdown(fd, unix.SHUT_RDWR); err != nil {
+		t.Fatal(err)
+	}
+	expect("closed again", false)
+}
+
+// Runs that come while the network is being tried wait for that, and do not try it once more.
+func TestNetworkIsTriedOnce(t *testing.T) {
+	noServer(t)
+	n := network{always: []string{silent(t)}, wait: time.Second}
+	begun := time.Now()
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if weak := n.open(nil); weak != nil || time.Since(begun) < n.wait {
+				t.Errorf("%q after %s", weak, time.Since(begun))
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(begun); took > 2*n.wait {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// The connector tries before anybody asks, but only in a pod.
+func TestNetworkIsTriedEarly(t *testing.T) {
+	noServer(t)
+	_, always := bound(t)
+	fd, listed := bound(t)
+	for _, c := range []struct {
+		set   bool
+		value string
+		tried []string // of the two
+	}{{false, "", nil}, {true, "", []string{always}}, {true, "1", []string{always}}, {true, "nonsense," + listed, []string{always, listed}}} {
+		t.Setenv(PodEnv, c.value)
+		if !c.set {
+			os.Unsetenv(PodEnv)
+		}
+		n := network{always: []string{always}}
+		n.tryEarly()()
+		slices.Sort(c.tried)
+		if got := slices.Sorted(maps.Keys(n.closed)); !slices.Equal(got, c.tried) {
+			t.Errorf("%+v: %q", c, got)
+		}
+		if len(c.tried) < 2 {
+			continue
+		}
+		if err := unix.Listen(fd, 8); err != nil {
+			t.Fatal(err)
+		}
+		if weak := n.open([]string{listed}); weak != nil {
+			t.Errorf("the first run does not use what was found: %q", weak)
+		}
+	}
+}
+
+// The API server is the one of the process's environment.
+func TestAPIServer(t *testing.T) {
+	address := listens(t)
+	host, port, _ := net.SplitHostPort(address)
+	for _, c := range []struct {
+		host, port string
+		open       bool
+	}{{host, port, true}, {"localhost", port, false}, {host, "", false}, {"", port, false}} {
+		t.Setenv(apiServer[0], c.host)
+		t.Setenv(apiServer[1], c.port)
+		n := network{always: []string{}, wait: 100 * time.Millisecond}
+		if got := n.open(nil); (got != nil) != c.open {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

@@ -1,0 +1,393 @@
+//go:build kube
+
+package kube
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/gateway"
+)
+
+// The tests need a cluster: deploy/test --kube starts one, and sets MATRIX_TUI_KUBE.
+
+// site is a bot's part of the cluster: everything but the bot.
+type site struct {
+	*sandbox.Rooms
+	t       testing.TB
+	cluster *Cluster
+	dir     string
+	address string // of the door
+	gate    *gateway.Gateway
+	end     func()
+}
+
+// newSite connects to the cluster and opens the door, as the bot does.
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{t: t, dir: t.TempDir()}
+	at, err := os.ReadFile(filepath.Join(os.Getenv("MATRIX_TUI_KUBE"), "host-address"))
+	if err != nil {
+		t.Fatal("MATRIX_TUI_KUBE must name the folder of a cluster of deploy/kube-test: ", err)
+	}
+	free, err := net.Listen("tcp", strings.TrimSpace(string(at))+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.address = free.Addr().String()
+	free.Close()
+	s.open()
+	t.Cleanup(func() { s.end() })
+	return s
+}
+
+// open is the start of a bot.
+func (s *site) open() {
+	s.t.Helper()
+	log := zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.InfoLevel)
+	certificate, public, err := Certificate(s.dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cluster, err = Connect(s.t.Context(), Config{
+		Kubeconfig: filepath.Join(os.Getenv("MATRIX_TUI_KUBE"), "admin.kubeconfig"), Namespace: "default", Door: s.address,
+		DoorCert: public, Storage: "1Gi",
+	}, log)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Rooms = sandbox.NewRooms(s.cluster, log)
+	s.gate = gateway.New(gateway.Config{Dir: filepath.Join(s.dir, "g"), Log: log})
+	s.gate.Attend(sandbox.OfferPath, sandbox.OfferField, func(room string, conn net.Conn, value string) {
+		s.Rooms.Offer(room, conn, value)
+	})
+	listener, err := net.Listen("tcp", s.address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	door := s.cluster.Door(certificate, func(ctx context.Context, room string) (net.Conn, error) {
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "unix", filepath.Join(s.gate.Folder(room), "sock"))
+	})
+	serving.Go(func() { _ = door.Serve(ctx, listener) })
+	rooms, gate := s.Rooms, s.gate
+	s.end = sync.OnceFunc(func() {
+		cancel()
+		serving.Wait()
+		gate.Close(context.Background())
+		rooms.Close()
+	})
+}
+
+// spec is a new room's.
+func (s *site) spec(number int) sandbox.Spec {
+	s.t.Helper()
+	room := fmt.Sprintf("!Kube-%d-%d:localhost", number, time.Now().UnixNano())
+	if _, err := s.gate.Open(room); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := s.cluster.Remove(context.Background(), sandbox.NameFor(room), room, room); err != nil {
+			s.t.Error(err)
+		}
+	})
+	return sandbox.Spec{Room: room, Image: os.Getenv("MATRIX_TUI_KUBE_IMAGE"), Memory: 512 << 20, CPUs: 1}
+}
+
+func (s *site) ensure(spec sandbox.Spec) *sandbox.Container {
+	s.t.Helper()
+	container, err := s.Ensure(s.t.Context(), spec)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return container
+}
+
+// sh runs a shell command in a room and returns its output.
+func (s *site) sh(c *sandbox.Container, command string) string {
+	s.t.Helper()
+	result, err := c.Exec(s.t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", command}})
+	if err != nil || result.Code != 0 {
+		s.t.Fatalf("%s: %+v, %v", command, result, err)
+	}
+	return strings.TrimSpace(string(result.Stdout))
+}
+
+// operate runs deploy/kube-test/cluster.
+func operate(t testing.TB, verb string, args ...string) string {
+	t.Helper()
+	argv := append([]string{verb, os.Getenv("MATRIX_TUI_KUBE")}, args...)
+	out, err := exec.Command("../../deploy/kube-test/cluster", argv...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("cluster %v: %v: %s", argv, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// nodeOf is the node of a room's pod.
+func nodeOf(t testing.TB, c *sandbox.Container) string {
+	return operate(t, "kubectl", "get", "pod", nameOf(c.Name), "-o", "jsonpath={.spec.nodeName}")
+}
+
+// eventually waits until something holds.
+func eventually(t testing.TB, what string, holds func() bool) time.Duration {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		switch {
+		case holds():
+			return time.Since(begun)
+		case time.Since(begun) > 3*time.Minute:
+			t.Fatal("it does not happen: ", what)
+		}
+	}
+}
+
+func TestClusterRoom(t *testing.T) {
+	s := newSite(t)
+	spec, begun := s.spec(1), time.Now()
+	c := s.ensure(spec)
+	var out bytes.Buffer
+	status, err := c.Run(t.Context(), sandbox.RunSpec{ID: "one", Argv: []string{"sh", "-c", "echo out; exit 3"}}, &out, func(bool) {})
+	if err != nil || status.Code != 3 || out.String() != "out\n" {
+		t.Fatalf("%q, %+v, %v", out.String(), status, err)
+	}
+	t.Logf("MEASURED first run in a new room: %s", time.Since(begun).Round(time.Millisecond))
+	s.sh(c, "echo kept >/workspace/a; echo kept >/root/b; mkdir -p /usr/local/c")
+	var took []time.Duration
+	for range 50 {
+		at := time.Now()
+		s.sh(c, "true")
+		took = append(took, time.Since(at))
+	}
+	slices.Sort(took)
+	t.Logf("MEASURED a command over the line: median %s, slowest %s", took[25], took[49])
+
+	if err := s.Stop(t.Context(), c.Name, spec.Room); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pod ends", func() bool {
+		return operate(t, "kubectl", "get", "pod", nameOf(c.Name), "--ignore-not-found", "-o", "name") == ""
+	})
+	infos, err := s.List(t.Context())
+	if i := slices.IndexFunc(infos, func(i sandbox.Info) bool { return i.Room == spec.Room }); err != nil || i < 0 || infos[i].State != "exited" || infos[i].Name != c.Name {
+		t.Errorf("%+v, %v", infos, err)
+	}
+	at := time.Now()
+	c = s.ensure(spec)
+	if got := s.sh(c, "cat /workspace/a /root/b; ls -d /usr/local/c 2>&1 || true"); !strings.HasPrefix(got, "kept\nkept\n") || !strings.Contains(got, "No such file") {
+		t.Errorf("after it was suspended: %q", got)
+	}
+	t.Logf("MEASURED suspended room to its first command: %s", time.Since(at).Round(time.Millisecond))
+	if status, err := c.RunStatus(t.Context(), "one"); err != nil || status.State != sandbox.RunExited {
+		t.Errorf("the record of a run: %+v, %v", status, err)
+	}
+
+	// A new image replaces the pod on its volumes.
+	spec.CPUs, spec.Fresh = 0.5, true
+	if c = s.ensure(spec); s.sh(c, "cat /workspace/a") != "kept" {
+		t.Error("the volume was not kept")
+	}
+	if err := s.Remove(t.Context(), c.Name, spec.Room, spec.Room); err != nil {
+		t.Fatal(err)
+	}
+	if there, err := s.HasVolumes(t.Context(), spec.Room); err != nil || there {
+		eventually(t, "the volumes are gone", func() bool { there, _ := s.HasVolumes(t.Context(), spec.Room); return !there })
+	}
+}
+
+// A run outlives the bot, the API server and the relay.
+func TestClusterOutlives(t *testing.T) {
+	s := newSite(t)
+	spec := s.spec(1)
+	c := s.ensure(spec)
+	run := sandbox.RunSpec{ID: "long", Argv: []string{"sh", "-c", "i=0; while [ ! -e /workspace/stop ]; do i=$((i+1)); echo $i; sleep 0.2; done; echo end"}}
+	if _, err := c.StartRun(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	s.end()
+	time.Sleep(time.Second)
+	at := time.Now()
+	s.open()
+	if _, err := s.gate.Open(spec.Room); err != nil {
+		t.Fatal(err)
+	}
+	c = s.ensure(spec)
+	s.sh(c, "true")
+	t.Logf("MEASURED restarted bot to a command in a running pod: %s", time.Since(at).Round(time.Millisecond))
+
+	operate(t, "kill", "apiserver")
+	out, followed := new(bytes.Buffer), make(chan error, 1)
+	go func() {
+		status, err := c.FollowRun(t.Context(), "long", 0, out)
+		if err == nil && status.State != sandbox.RunExited {
+			err = fmt.Errorf("%+v", status)
+		}
+		followed <- err
+	}()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Second) {
+		s.sh(c, "true")
+	}
+	operate(t, "start", "apiserver")
+
+	relay := func() string { return s.sh(c, "readlink /proc/1/ns/pid; ls -i /run/gateway/sock") }
+	before := relay()
+	operate(t, "kubectl", "exec", nameOf(c.Name), "--container", "relay", "--", "/bin/sh", "-c", "kill -TERM 1")
+	took := eventually(t, "another relay has made its socket", func() bool {
+		result, err := c.Exec(t.Context(), sandbox.Cmd{Argv: []string{"ls", "-i", "/run/gateway/sock"}})
+		return err == nil && result.Code == 0 && !strings.Contains(before, strings.TrimSpace(string(result.Stdout)))
+	})
+	t.Logf("MEASURED killed relay to a command: %s", took.Round(time.Millisecond))
+	s.sh(c, "touch /workspace/stop")
+	if err := <-followed; err != nil || !strings.HasPrefix(out.String(), "1\n2\n3\n") || !strings.HasSuffix(out.String(), "end\n") {
+		t.Errorf("%v, %.100q", err, out.String())
+	}
+}
+
+// A node loses power in mid-run; the run counts as interrupted, and the room's files are there again when it is back.
+func TestClusterNodeDies(t *testing.T) {
+	s := newSite(t)
+	spec := s.spec(1)
+	c := s.ensure(spec)
+	s.sh(c, "echo kept >/workspace/a; sync")
+	node := nodeOf(t, c)
+	begun, ended := make(chan bool, 1), make(chan error, 1)
+	go func() {
+		status, err := c.Run(t.Context(), sandbox.RunSpec{ID: "r", Argv: []string{"sleep", "1000"}}, io.Discard, func(bool) { begun <- true })
+		if err == nil && status.State == sandbox.RunInterrupted {
+			err = errors.New("interrupted")
+		}
+		ended <- err
+	}()
+	<-begun
+	operate(t, "kill", node)
+	time.Sleep(10 * time.Second)
+	operate(t, "start", node)
+	at := time.Now()
+	if err := <-ended; err == nil || err.Error() != "interrupted" {
+		t.Errorf("%v, want interrupted", err)
+	}
+	c = s.ensure(spec)
+	if got := s.sh(c, "cat /workspace/a"); got != "kept" {
+		t.Errorf("%q", got)
+	}
+	t.Logf("MEASURED node back to a command: %s", time.Since(at).Round(time.Millisecond))
+}
+
+// Where pods reach more than the door, nothing runs.
+func TestClusterOpenNetwork(t *testing.T) {
+	s := newSite(t)
+	spec := s.spec(1)
+	operate(t, "network", "open")
+	t.Cleanup(func() { operate(t, "network", "sealed") })
+	c := s.ensure(spec)
+	if _, err := c.StartRun(t.Context(), sandbox.RunSpec{ID: "r", Argv: []string{"true"}}); !errors.Is(err, sandbox.ErrWeak) {
+		t.Errorf("%v, want ErrWeak", err)
+	}
+}
+
+// A pod that says that it is another room's reaches nothing, nor does anybody else's token.
+func TestClusterForgedRoom(t *testing.T) {
+	s := newSite(t)
+	spec := s.spec(1)
+	c := s.ensure(spec)
+	operate(t, "kubectl", "annotate", "pod", nameOf(c.Name), "--overwrite", annotationRoom+"=!other:localhost")
+	t.Cleanup(func() { operate(t, "kubectl", "annotate", "pod", nameOf(c.Name), "--overwrite", annotationRoom+"="+spec.Room) })
+	if _, err := s.gate.Open("!other:localhost"); err != nil {
+		t.Fatal(err)
+	}
+	for name, token := range map[string]string{
+		"of the API server": operate(t, "kubectl", "create", "token", account),
+		"of another account": operate(t, "kubectl", "create", "token", "default", "--audience", audience,
+			"--bound-object-kind", "Pod", "--bound-object-name", nameOf(c.Name)),
+		"of no pod":          operate(t, "kubectl", "create", "token", account, "--audience", audience),
+		"of a pod that lies": operate(t, "kubectl", "create", "token", account, "--audience", audience, "--bound-object-kind", "Pod", "--bound-object-name", nameOf(c.Name)),
+		"forged":             "eyJhbGciOiJub25lIn0.e30.",
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			if answer := knock(t, s, token); answer != 0 {
+				t.Errorf("the door answers %d", answer)
+			}
+		})
+	}
+}
+
+// Many rooms at once, suspended and resumed, on two nodes.
+func TestClusterMany(t *testing.T) {
+	const rooms = 100
+	s := newSite(t)
+	specs := make([]sandbox.Spec, rooms)
+	for i := range specs {
+		specs[i] = s.spec(i)
+	}
+	all := func(what string, do func(i int) error) {
+		t.Helper()
+		begun, errs := time.Now(), make(chan error, rooms)
+		limit := make(chan bool, 20)
+		for i := range specs {
+			go func() {
+				limit <- true
+				defer func() { <-limit }()
+				errs <- do(i)
+			}()
+		}
+		for range specs {
+			if err := <-errs; err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+		t.Logf("MEASURED %d rooms, 20 at a time, %s: %s", rooms, what, time.Since(begun).Round(time.Millisecond))
+	}
+	mark := func(i int, command, want string) error {
+		c, err := s.Ensure(t.Context(), specs[i])
+		if err != nil {
+			return err
+		}
+		result, err := c.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", command}})
+		if got := strings.TrimSpace(string(result.Stdout)); err == nil && got != want {
+			err = fmt.Errorf("room %d: %q, want %q", i, got, want)
+		}
+		return err
+	}
+	stop := func(i int) error { return s.Stop(t.Context(), sandbox.NameFor(specs[i].Room), specs[i].Room) }
+	all("created and marked", func(i int) error { return mark(i, fmt.Sprintf("echo %d >/workspace/n", i), "") })
+	all("suspended", stop)
+	all("resumed and checked", func(i int) error { return mark(i, "cat /workspace/n", fmt.Sprint(i)) })
+	all("suspended again", stop)
+}
+
+// knock sends a token to the door, and returns its answer: 0 if it closes the connection without one.
+func knock(t *testing.T, s *site, token string) byte {
+	t.Helper()
+	conn, err := tls.Dial("tcp", s.address, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(conn, token+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, 1)
+	if n, _ := conn.Read(answer); n == 0 {
+		return 0
+	}
+	return answer[0]
+}
