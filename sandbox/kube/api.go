@@ -29,13 +29,11 @@ type api struct {
 	namespace string
 }
 
-// open finds the API server: in a pod by what every pod is told, otherwise by a kubeconfig file. Namespace "" is the
-// pod's own one, or that of the file's context.
+// open finds the API server: by a kubeconfig file, "" = that of kubectl ($KUBECONFIG or ~/.kube/config), or else, in a
+// pod, by what every pod is told. Namespace "" is that of the file's context, or the pod's own one.
 func open(kubeconfig, namespace string) (*api, error) {
-	var rules clientcmd.ClientConfigLoader = &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
-	if kubeconfig == "" {
-		rules = &clientcmd.ClientConfigLoadingRules{}
-	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
 	config, err := loaded.ClientConfig() // falls back to the pod's
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // Config says where rooms' pods run, and how.
 type Config struct {
-	Kubeconfig string // the path of a file, "" = the bot runs in a pod
+	Kubeconfig string // the path of a file, "" = as for kubectl, or else that the bot runs in a pod
 	Namespace  string // "" = that of the bot's pod, or of the file's context
 	Door       string // "IP:port", at which pods reach the bot's door
 	DoorCert   []byte // the door's certificate, in PEM

@@ -309,7 +309,9 @@ func TestClusterForgedRoom(t *testing.T) {
 	spec := s.spec(1)
 	c := s.ensure(spec)
 	operate(t, "kubectl", "annotate", "pod", nameOf(c.Name), "--overwrite", annotationRoom+"=!other:localhost")
-	t.Cleanup(func() { operate(t, "kubectl", "annotate", "pod", nameOf(c.Name), "--overwrite", annotationRoom+"="+spec.Room) })
+	t.Cleanup(func() {
+		operate(t, "kubectl", "annotate", "pod", nameOf(c.Name), "--overwrite", annotationRoom+"="+spec.Room)
+	})
 	if _, err := s.gate.Open("!other:localhost"); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func Connect(ctx context.Context, cfg *settings.Config, certificate []byte, log 
 		return podman, nil
 	}
 	cluster, err := kube.Connect(ctx, kube.Config{
-		Kubeconfig: string(cfg.Kubeconfig), Namespace: string(cfg.KubeNamespace), Door: cfg.Door(), DoorCert: certificate,
+		Namespace: string(cfg.KubeNamespace), Door: cfg.Door(), DoorCert: certificate,
 		StorageClass: string(cfg.KubeStorageClass), Storage: strconv.FormatInt(int64(cfg.KubeStorage), 10),
 		Seccomp: string(cfg.KubeSeccomp), RuntimeClass: string(cfg.KubeRuntimeClass), PullSecret: string(cfg.KubePullSecret),
 		UserNamespaces: bool(cfg.KubeUserNamespaces),

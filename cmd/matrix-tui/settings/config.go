@@ -60,7 +60,6 @@ type Config struct {
 	ProxyNames    Switch    `env:"SANDBOX_PROXY_NAMES" envDefault:"false" right:"true or false"`
 
 	Engine             Engine  `env:"SANDBOX_ENGINE" envDefault:"podman" right:"podman or kubernetes"`
-	Kubeconfig         Folder  `env:"KUBECONFIG" right:"the absolute path of a kubeconfig file"`
 	KubeNamespace      Word    `env:"KUBE_NAMESPACE" right:"the name of a namespace, such as matrix-tui"`
 	KubeDoor           Address `env:"KUBE_DOOR" right:"the IP address and port at which pods reach the bot, such as 10.43.0.10:3129"`
 	KubeListen         Listen  `env:"KUBE_LISTEN" envDefault:"0.0.0.0:3129" right:"a port, or an address and a port, to listen on, such as 0.0.0.0:3129"`

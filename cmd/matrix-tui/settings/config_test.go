@@ -63,7 +63,7 @@ func TestEverySetting(t *testing.T) {
 		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "SANDBOX_NOFILE=1048576", "SANDBOX_PROXY_NAMES=yes", "SANDBOX_IDLE=90m", "MAX_CONTAINERS=7", "DISK_RESERVE=3g", "SANDBOX_PORTS=443, 22", "SANDBOX_DENY=9.9.9.9 192.0.2.7/24", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1", "QUOTA_WAIT=2h",
 		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "ARCHIVE_DAYS=1", "MEDIA_MAX_MB=7", "MAX_PARALLEL_TASKS=9", "ALERT_ROOM=!ops:x.org",
 		"UPDATE_SOURCE=https://x.org/matrix-tui.git", "UPDATE_KEY=/etc/signers", "UPDATE_WAIT_SECONDS=5", "API_LISTEN=:80", "API_TOKEN=t", "WEB_LISTEN=0.0.0.0:81", "WEB_URL=https://bot.x.org/", "WEB_PREVIEW=p.x.org", "LOG_LEVEL=DEBUG",
-		"SANDBOX_ENGINE=Kubernetes", "KUBECONFIG=/k", "KUBE_NAMESPACE=n", "KUBE_DOOR=10.0.0.1:3129", "KUBE_LISTEN=3130", "KUBE_STORAGE_CLASS=c", "KUBE_STORAGE=1g", "KUBE_SECCOMP=s.json", "KUBE_RUNTIME_CLASS=gvisor", "KUBE_PULL_SECRET=p", "KUBE_USER_NAMESPACES=on",
+		"SANDBOX_ENGINE=Kubernetes", "KUBECONFIG=/k:l", "KUBE_NAMESPACE=n", "KUBE_DOOR=10.0.0.1:3129", "KUBE_LISTEN=3130", "KUBE_STORAGE_CLASS=c", "KUBE_STORAGE=1g", "KUBE_SECCOMP=s.json", "KUBE_RUNTIME_CLASS=gvisor", "KUBE_PULL_SECRET=p", "KUBE_USER_NAMESPACES=on",
 		"PATH=/bin", "MATRIX_TUI_E2E=require", "MATRIX_TUI_KILL_AT=x", "GEMINI_CLI=1", "NPM_TOKEN=n", "NOTIFY_SOCKET=/x", "HOME=/root")
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestEverySetting(t *testing.T) {
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29, MemorySlot: NoMemory, Embeddings: GeminiEmbeddings, EmbeddingModel: "e-2",
 		CPUs: 0.5, PIDs: 0, Files: 1 << 20, ProxyNames: true, Idle: Span(90 * time.Minute), MaxContainers: 7, DiskReserve: 3 << 30, OutPorts: Ports{443, 22}, Deny: Networks{netip.MustParsePrefix("9.9.9.9/32"), netip.MustParsePrefix("192.0.2.0/24")}, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
 		QuotaWait: Span(2 * time.Hour), Archive: Days(24 * time.Hour), MaxParallel: 9, MediaMax: 7 << 20, AlertRoom: "!ops:x.org",
-		Engine: Kubernetes, Kubeconfig: "/k", KubeNamespace: "n", KubeDoor: "10.0.0.1:3129", KubeListen: "127.0.0.1:3130", KubeStorageClass: "c", KubeStorage: 1 << 30, KubeSeccomp: "s.json", KubeRuntimeClass: "gvisor", KubePullSecret: "p", KubeUserNamespaces: true,
+		Engine: Kubernetes, KubeNamespace: "n", KubeDoor: "10.0.0.1:3129", KubeListen: "127.0.0.1:3130", KubeStorageClass: "c", KubeStorage: 1 << 30, KubeSeccomp: "s.json", KubeRuntimeClass: "gvisor", KubePullSecret: "p", KubeUserNamespaces: true,
 		UpdateSource: "https://x.org/matrix-tui.git", UpdateKey: "/etc/signers", UpdateWait: Seconds(5 * time.Second), APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), WebListen: "0.0.0.0:81", WebURL: "https://bot.x.org", WebPreview: "p.x.org", LogLevel: Level(zerolog.DebugLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {

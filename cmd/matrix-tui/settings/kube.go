@@ -47,7 +47,13 @@ func (c *Config) Door() string {
 
 // kubeConflicts finds out whether pods can reach the bot.
 func kubeConflicts(cfg *Config) []string {
-	if cfg.Engine != Kubernetes || cfg.Door() != "" {
+	if cfg.Engine != Kubernetes {
+		return nil
+	}
+	if cfg.Runtime != "" {
+		return []string{"SANDBOX_RUNTIME is for podman; expected KUBE_RUNTIME_CLASS, " + RightFor("KUBE_RUNTIME_CLASS")}
+	}
+	if cfg.Door() != "" {
 		return nil
 	}
 	return []string{fmt.Sprintf("SANDBOX_ENGINE is kubernetes but KUBE_DOOR is not set, and there is no Service named "+
