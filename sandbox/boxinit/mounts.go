@@ -73,7 +73,7 @@ func (s Strength) mounts(root string) (weak []string) {
 // ordinary reports whether every container has a mount like that; root is where the container's files are. GVisor has
 // /tmp in memory, and types of its own.
 func (s Strength) ordinary(root string, m mount) bool {
-	if s.Pod != nil && (s.Runtime != GVisor || slices.Contains(podFiles, m.point)) {
+	if s.Pod != nil && s.Runtime != GVisor {
 		return s.Pod.ordinary(root, m)
 	}
 	if m.point == "/" || slices.Contains(podmanFiles, m.point) || strings.HasPrefix(m.point, timeZones) ||

@@ -22,8 +22,8 @@ const (
 	maxTried = 128
 )
 
-// network finds out whether a pod's network is closed, as the cluster promises. Only a trial tells: from inside, a policy
-// that no part of the cluster enforces looks the same.
+// network finds out whether a pod's network is closed, as the cluster promises. Only a trial tells: from inside, a
+// policy that no part of the cluster enforces looks the same.
 type network struct {
 	mu     sync.Mutex           // held while addresses are tried
 	closed map[string]time.Time // when nothing answered there

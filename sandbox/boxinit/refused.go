@@ -15,8 +15,8 @@ type attempt struct {
 }
 
 // refusedCalls are those that a pod's seccomp profile must refuse, whoever wrote it. The default profile of containerd
-// does since 1.6, for a container without capabilities. It allows io_uring before 1.6.25 and 1.7.10, and sockets of
-// unusual families (AF_VSOCK, AF_ALG) in more versions, so these are not here.
+// does since 1.6, for a container without capabilities. It allows io_uring before 2.0, and sockets of unusual families
+// (AF_VSOCK, AF_ALG) in more versions, so these are not here.
 //
 // Each call has arguments with which it changes nothing. Where possible, a kernel without a filter complains about them
 // before it looks at privileges, and so differs from one with a filter.

@@ -57,7 +57,9 @@ func tryAll(addresses []string, wait time.Duration, domain uint16) map[string]st
 		poll(all, min(max(left, 0), repeat))
 		last = last || !slices.ContainsFunc(all, func(t *trial) bool { return !t.done })
 		for _, t := range all {
-			t.ask()
+			if !last {
+				t.ask()
+			}
 		}
 	}
 	for address, trials := range of {
