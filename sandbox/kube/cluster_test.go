@@ -22,6 +22,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/boxinit"
 	"matrix-tui/sandbox/gateway"
 )
 
@@ -303,31 +304,39 @@ func TestClusterOpenNetwork(t *testing.T) {
 	}
 }
 
-// A pod that says that it is another room's reaches nothing, nor does anybody else's token.
+// A pod that says that it is a room's reaches nothing, nor does anybody else's token.
 func TestClusterForgedRoom(t *testing.T) {
 	s := newSite(t)
 	spec := s.spec(1)
-	c := s.ensure(spec)
-	operate(t, "kubectl", "annotate", "pod", nameOf(c.Name), "--overwrite", annotationRoom+"=!other:localhost")
-	t.Cleanup(func() {
-		operate(t, "kubectl", "annotate", "pod", nameOf(c.Name), "--overwrite", annotationRoom+"="+spec.Room)
-	})
-	if _, err := s.gate.Open("!other:localhost"); err != nil {
+	s.ensure(spec)
+	liar := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "liar", "labels": {%q: %q}, "annotations": {%q: %q}},
+		"spec": {"serviceAccountName": %q, "automountServiceAccountToken": false, "containers": [{"name": "c", "image": %q, "imagePullPolicy": "Never",
+		"command": ["sleep", "1000"]}]}}`, labelOwner, owner, annotationRoom, spec.Room, account, os.Getenv("MATRIX_TUI_KUBE_IMAGE"))
+	file := filepath.Join(t.TempDir(), "liar.json")
+	if err := os.WriteFile(file, []byte(liar), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	operate(t, "kubectl", "create", "-f", file)
+	t.Cleanup(func() { operate(t, "kubectl", "delete", "pod", "liar", "--grace-period=0", "--force") })
+	token := func(of string, more ...string) string {
+		return operate(t, "kubectl", append([]string{"create", "token", of}, more...)...)
+	}
+	bound := func(pod string) string {
+		return token(account, "--audience", audience, "--bound-object-kind", "Pod", "--bound-object-name", pod)
+	}
+	if answer := knock(t, s, bound(nameOf(sandbox.NameFor(spec.Room)))); answer != boxinit.DoorWelcome {
+		t.Errorf("the room's own pod: the door answers %d", answer)
+	}
 	for name, token := range map[string]string{
-		"of the API server": operate(t, "kubectl", "create", "token", account),
-		"of another account": operate(t, "kubectl", "create", "token", "default", "--audience", audience,
-			"--bound-object-kind", "Pod", "--bound-object-name", nameOf(c.Name)),
-		"of no pod":          operate(t, "kubectl", "create", "token", account, "--audience", audience),
-		"of a pod that lies": operate(t, "kubectl", "create", "token", account, "--audience", audience, "--bound-object-kind", "Pod", "--bound-object-name", nameOf(c.Name)),
+		"for the API server": token(account),
+		"of another account": token("default", "--audience", audience),
+		"of no pod":          token(account, "--audience", audience),
+		"of a pod that lies": bound("liar"),
 		"forged":             "eyJhbGciOiJub25lIn0.e30.",
 	} {
-		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
-			if answer := knock(t, s, token); answer != 0 {
-				t.Errorf("the door answers %d", answer)
-			}
-		})
+		if answer := knock(t, s, token); answer != boxinit.DoorRefused {
+			t.Errorf("%s: the door answers %d", name, answer)
+		}
 	}
 }
 
@@ -375,7 +384,7 @@ func TestClusterMany(t *testing.T) {
 	all("suspended again", stop)
 }
 
-// knock sends a token to the door, and returns its answer: 0 if it closes the connection without one.
+// knock sends a token to the door, and returns its answer: 255 if it closes the connection without one.
 func knock(t *testing.T, s *site, token string) byte {
 	t.Helper()
 	conn, err := tls.Dial("tcp", s.address, &tls.Config{InsecureSkipVerify: true})
@@ -389,7 +398,7 @@ func knock(t *testing.T, s *site, token string) byte {
 	}
 	answer := make([]byte, 1)
 	if n, _ := conn.Read(answer); n == 0 {
-		return 0
+		return 255
 	}
 	return answer[0]
 }
