@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/state/retry"
 )
 
 // maxReply bounds what is read of a reply, in bytes: a list of 5,000 objects has about 20 MB.
@@ -64,6 +66,28 @@ func (a *api) in(root, kind, name string) string {
 	return path
 }
 
+// gonePoll is how often a deleted object is looked for.
+const gonePoll = 200 * time.Millisecond
+
+// gone waits until the object with that UID no longer exists.
+func (a *api) gone(ctx context.Context, path, uid string) error {
+	for {
+		var o struct {
+			Metadata meta `json:"metadata"`
+		}
+		err := a.call(ctx, http.MethodGet, path, nil, &o)
+		if errors.Is(err, sandbox.ErrNotFound) || err == nil && o.Metadata.UID != uid {
+			return nil
+		}
+		if err != nil && !errors.Is(err, sandbox.ErrUnreachable) {
+			return err
+		}
+		if err := retry.Sleep(ctx, gonePoll); err != nil {
+			return err
+		}
+	}
+}
+
 // status is an error of the API server.
 type status struct {
 	Code    int    `json:"code"`
@@ -89,8 +113,8 @@ func (s *status) Unwrap() error {
 	return nil
 }
 
-// call sends a request and reads the reply into out, unless that is nil. In is the body, nil = none. An error of the API
-// server is a *status.
+// call sends a request and reads the reply into out, unless that is nil. In is the body, nil = none. An error of the
+// API server is a *status.
 func (a *api) call(ctx context.Context, method, path string, in, out any) error {
 	kind := "application/json"
 	if method == http.MethodPatch {

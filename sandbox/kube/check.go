@@ -26,8 +26,17 @@ var tooMuch = []struct{ group, resource, verb string }{
 	{"", "secrets", "list"}, {"", "pods/exec", "create"}, {"", "pods", "create"},
 }
 
+// Check asks the cluster about itself, for doctor.
+type Check struct{ *api }
+
+// Check returns what can be asked.
+func (c *Cluster) Check() Check { return Check{c.api} }
+
+// Namespace is where the rooms' objects are.
+func (c Check) Namespace() string { return c.namespace }
+
 // Missing lists what the bot may not do in the cluster and has to, in kubectl's words.
-func (c *Cluster) Missing(ctx context.Context) (missing []string, err error) {
+func (c Check) Missing(ctx context.Context) (missing []string, err error) {
 	for _, r := range rights {
 		for _, verb := range r.verbs {
 			may, err := c.may(ctx, r.group, r.resource, verb)
@@ -43,7 +52,7 @@ func (c *Cluster) Missing(ctx context.Context) (missing []string, err error) {
 }
 
 // Needless lists what the bot may do and does not need.
-func (c *Cluster) Needless(ctx context.Context) (needless []string, err error) {
+func (c Check) Needless(ctx context.Context) (needless []string, err error) {
 	for _, r := range tooMuch {
 		may, err := c.may(ctx, r.group, r.resource, r.verb)
 		if err != nil {
@@ -57,17 +66,17 @@ func (c *Cluster) Needless(ctx context.Context) (needless []string, err error) {
 }
 
 // may asks the cluster whether this client may do something.
-func (c *Cluster) may(ctx context.Context, group, resource, verb string) (bool, error) {
+func (c Check) may(ctx context.Context, group, resource, verb string) (bool, error) {
 	resource, sub, _ := strings.Cut(resource, "/")
 	asked := object{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": object{
-		"resourceAttributes": object{"namespace": c.api.namespace, "group": group, "resource": resource, "subresource": sub,
+		"resourceAttributes": object{"namespace": c.namespace, "group": group, "resource": resource, "subresource": sub,
 			"verb": verb}}}
 	var answer struct {
 		Status struct {
 			Allowed bool `json:"allowed"`
 		} `json:"status"`
 	}
-	err := c.api.call(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked, &answer)
+	err := c.call(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked, &answer)
 	if err != nil {
 		return false, fmt.Errorf("ask about the right to %s %s: %w", verb, resource, err)
 	}
@@ -75,8 +84,8 @@ func (c *Cluster) may(ctx context.Context, group, resource, verb string) (bool, 
 }
 
 // Account reports whether pods have the service account that they are to have.
-func (c *Cluster) Account(ctx context.Context) (bool, error) {
-	err := c.api.call(ctx, http.MethodGet, c.api.in("/api/v1", "serviceaccounts", account), nil, nil)
+func (c Check) Account(ctx context.Context) (bool, error) {
+	err := c.call(ctx, http.MethodGet, c.in("/api/v1", "serviceaccounts", account), nil, nil)
 	var refused *status
 	if errors.As(err, &refused) && refused.Code == http.StatusForbidden {
 		return true, nil // unknown: the bot need not read it
@@ -88,12 +97,12 @@ func (c *Cluster) Account(ctx context.Context) (bool, error) {
 }
 
 // Server returns the API server's address, and its version.
-func (c *Cluster) Server(ctx context.Context) (address, release string, err error) {
+func (c Check) Server(ctx context.Context) (address, release string, err error) {
 	var about struct {
 		GitVersion string `json:"gitVersion"`
 	}
-	if err := c.api.call(ctx, http.MethodGet, "/version", nil, &about); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/version", nil, &about); err != nil {
 		return "", "", fmt.Errorf("ask the API server's version: %w", err)
 	}
-	return c.api.base.Host, about.GitVersion, nil
+	return c.base.Host, about.GitVersion, nil
 }

@@ -6,16 +6,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/rs/zerolog"
 
 	"matrix-tui/sandbox"
-	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
@@ -36,6 +33,8 @@ type Config struct {
 
 // Cluster is the [sandbox.Engine] that runs sandboxes on Kubernetes. It is safe for concurrent use.
 type Cluster struct {
+	pods
+	volumes
 	api *api
 	cfg Config
 	log zerolog.Logger
@@ -50,7 +49,7 @@ func Connect(ctx context.Context, cfg Config, log zerolog.Logger) (*Cluster, err
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{api: a, cfg: cfg, log: log}
+	c := &Cluster{pods: pods{a}, volumes: volumes{a, cfg.StorageClass, cfg.Storage}, api: a, cfg: cfg, log: log}
 	if err := a.call(ctx, http.MethodGet, "/apis/"+version, nil, nil); errors.Is(err, sandbox.ErrNotFound) {
 		return nil, errNoSandboxes
 	} else if err != nil {
@@ -62,9 +61,6 @@ func Connect(ctx context.Context, cfg Config, log zerolog.Logger) (*Cluster, err
 
 var errNoSandboxes = sentence.New(errors.New("the cluster has no "+version),
 	"The cluster does not know the kind Sandbox. The operator can install agent-sandbox: see deploy/README.md.")
-
-// Namespace is where the rooms' objects are.
-func (c *Cluster) Namespace() string { return c.api.namespace }
 
 // sandboxes is the path of all sandboxes, or of one.
 func (c *Cluster) sandboxes(name string) string {
@@ -156,7 +152,7 @@ func (c *Cluster) Remove(ctx context.Context, name, room, volumesOf string) erro
 	if err != nil || volumesOf == "" {
 		return err
 	}
-	return c.removeClaims(ctx, volumesOf)
+	return c.removeAll(ctx, volumesOf)
 }
 
 // delete deletes a sandbox and waits until its pod has ended, too.
@@ -164,65 +160,13 @@ func (c *Cluster) delete(ctx context.Context, s sandboxObject) error {
 	options := object{"propagationPolicy": "Foreground", "preconditions": object{"uid": s.Metadata.UID}}
 	err := c.api.call(ctx, http.MethodDelete, c.sandboxes(s.Metadata.Name), options, nil)
 	if err == nil {
-		err = c.gone(ctx, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
+		err = c.api.gone(ctx, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
 	}
 	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 		return fmt.Errorf("delete sandbox %s: %w", s.Metadata.Name, err)
 	}
 	return nil
 }
-
-// Restart ends the pod with that UID; the cluster starts another one.
-func (c *Cluster) Restart(ctx context.Context, id string) error {
-	p, err := c.pod(ctx, id)
-	if err != nil {
-		return err
-	}
-	options := object{"gracePeriodSeconds": 1, "preconditions": object{"uid": id}}
-	path := c.api.in("/api/v1", "pods", p.Metadata.Name)
-	if err = c.api.call(ctx, http.MethodDelete, path, options, nil); err == nil {
-		err = c.gone(ctx, path, id)
-	}
-	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
-		return fmt.Errorf("restart pod %s: %w", p.Metadata.Name, err)
-	}
-	return nil
-}
-
-// pod returns the pod with a UID. One that is gone is [sandbox.ErrNotRunning]: its sandbox may still be there.
-func (c *Cluster) pod(ctx context.Context, uid string) (found pod, err error) {
-	err = each(ctx, c.api, c.api.in("/api/v1", "pods", ""), func(p pod) {
-		if p.Metadata.UID == uid {
-			found = p
-		}
-	})
-	if err == nil && found.Metadata.UID == "" {
-		err = fmt.Errorf("pod %s is gone: %w", uid, sandbox.ErrNotRunning)
-	}
-	return found, err
-}
-
-// Exec does not execute anything: whoever may do that in a pod gets at every secret of the cluster that is in one. It
-// finds out why the pod with that UID offers no connection.
-func (c *Cluster) Exec(ctx context.Context, id string, _ sandbox.Process) (int, error) {
-	p, err := c.pod(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	if p.lost() {
-		return 0, fmt.Errorf("pod %s: %w: %w", p.Metadata.Name, errNodeLost, sandbox.ErrNotRunning)
-	}
-	if why := p.waits(); why != "" {
-		return 0, fmt.Errorf("pod %s does not run: %s: %w", p.Metadata.Name, why, sandbox.ErrNotRunning)
-	}
-	return 0, fmt.Errorf("pod %s has not reached the door: %w", p.Metadata.Name, sandbox.ErrUnreachable)
-}
-
-// Paused is false: pods are not paused.
-func (c *Cluster) Paused(context.Context, string) (bool, error) { return false, nil }
-
-// Unpause does nothing: pods are not paused.
-func (c *Cluster) Unpause(context.Context, string) error { return nil }
 
 // ImageID returns the name: the cluster resolves it. A new image needs another name, or a digest.
 func (c *Cluster) ImageID(_ context.Context, image string) (string, error) { return image, nil }
@@ -239,42 +183,10 @@ var errElsewhere = errors.New("the sandboxes' storage is in the cluster")
 func (c *Cluster) Rootless(context.Context) (bool, error) { return false, nil }
 
 // Door returns the door for the pods of this cluster: see [NewDoor].
-func (c *Cluster) Door(certificate tls.Certificate, join func(ctx context.Context, room string) (net.Conn, error)) *Door {
+func (c *Cluster) Door(certificate tls.Certificate,
+	join func(ctx context.Context, room string) (net.Conn, error)) *Door {
 	return NewDoor(c.api, certificate, audience, join, c.log)
 }
 
 // Close closes idle connections.
 func (c *Cluster) Close() { c.api.http.CloseIdleConnections() }
-
-// gonePoll is how often a deleted object is looked for.
-const gonePoll = 200 * time.Millisecond
-
-// gone waits until the object with that UID no longer exists.
-func (c *Cluster) gone(ctx context.Context, path, uid string) error {
-	for {
-		var o struct {
-			Metadata meta `json:"metadata"`
-		}
-		err := c.api.call(ctx, http.MethodGet, path, nil, &o)
-		if errors.Is(err, sandbox.ErrNotFound) || err == nil && o.Metadata.UID != uid {
-			return nil
-		}
-		if err != nil && !errors.Is(err, sandbox.ErrUnreachable) {
-			return err
-		}
-		if err := retry.Sleep(ctx, gonePoll); err != nil {
-			return err
-		}
-	}
-}
-
-// ExportVolumes writes the room's volumes as a tar archive.
-func (c *Cluster) ExportVolumes(context.Context, string, string, io.Writer) error { return errNoCopy }
-
-// ImportVolumes is the inverse of ExportVolumes.
-func (c *Cluster) ImportVolumes(context.Context, string, string, io.Reader, bool) error {
-	return errNoCopy
-}
-
-var errNoCopy = sentence.New(errors.New("volumes are not copied from or to a cluster"),
-	"matrix-tui does not copy volumes from or to a cluster yet. Use the snapshots of the cluster's storage.")

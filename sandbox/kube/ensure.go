@@ -39,8 +39,8 @@ func (c *Cluster) Ensure(ctx context.Context, spec sandbox.Spec) (sandbox.Ensure
 	if err != nil {
 		return sandbox.Ensured{}, err
 	}
-	e := ensuring{Cluster: c, spec: spec, template: c.cfg.template(spec, claims[0], claims[1]), strength: c.cfg.strength(spec),
-		is: sandbox.Ensured{Name: spec.Name, Room: spec.Room, Init: boxinitPath}}
+	e := ensuring{Cluster: c, spec: spec, template: c.cfg.template(spec, claims[0], claims[1]),
+		strength: c.cfg.strength(spec), is: sandbox.Ensured{Name: spec.Name, Room: spec.Room, Init: boxinitPath}}
 	begun, again := time.Now(), retry.New(readyPoll, readyPollMax)
 	for {
 		s, done, err := e.step(ctx)
@@ -86,7 +86,7 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 	if _, ready := is(s.Status.Conditions, "Ready"); !ready {
 		return s, false, nil
 	}
-	p, err := e.podOf(ctx, s)
+	p, err := e.pods.of(ctx, s)
 	if err != nil || p.Metadata.UID == "" || p.Metadata.Deleted != nil {
 		return s, false, err
 	}
@@ -111,21 +111,12 @@ func (e *ensuring) create(ctx context.Context) error {
 	return nil
 }
 
-// podOf returns the pod of a sandbox, with UID "" if there is none.
-func (c *Cluster) podOf(ctx context.Context, s sandboxObject) (p pod, err error) {
-	err = c.api.call(ctx, http.MethodGet, c.api.in("/api/v1", "pods", s.Metadata.Name), nil, &p)
-	if errors.Is(err, sandbox.ErrNotFound) {
-		return pod{}, nil
-	}
-	return p, err
-}
-
 // why returns why a sandbox that was to start does not run, once it is time to give up; otherwise nil.
 func (e *ensuring) why(ctx context.Context, s sandboxObject, late bool, err error) error {
 	if err != nil {
 		return err
 	}
-	p, err := e.podOf(ctx, s)
+	p, err := e.pods.of(ctx, s)
 	switch {
 	case err != nil:
 		return err
@@ -150,8 +141,8 @@ const maxReason = 300
 // pending is ErrPending with the cluster's words.
 func pending(reason string) error {
 	reason = reason[:min(len(reason), maxReason)]
-	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason), "The cluster has not started the room's sandbox: %s. Send "+
-		"the task again later.", reason)
+	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason),
+		"The cluster has not started the room's sandbox: %s. Send the task again later.", reason)
 }
 
 // errNodeLost: the machine on which the pod ran does not answer.

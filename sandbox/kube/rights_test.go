@@ -294,15 +294,15 @@ func TestRights(t *testing.T) {
 	for _, r := range rights {
 		known += len(r.verbs)
 	}
-	missing, err := cluster.Missing(ctx)
+	missing, err := cluster.Check().Missing(ctx)
 	if err != nil || len(missing) > 0 || known != len(s.may) {
 		t.Errorf("of %d rights, doctor knows %d, and misses %q, %v", len(s.may), known, missing, err)
 	}
-	if needless, err := cluster.Needless(ctx); err != nil || len(needless) > 0 {
+	if needless, err := cluster.Check().Needless(ctx); err != nil || len(needless) > 0 {
 		t.Errorf("doctor finds %q needless, %v", needless, err)
 	}
 	delete(s.may, "patch "+group+"/sandboxes in the namespace")
-	if missing, err := cluster.Missing(ctx); err != nil || !slices.Equal(missing, []string{"patch sandboxes"}) {
+	if missing, err := cluster.Check().Missing(ctx); err != nil || !slices.Equal(missing, []string{"patch sandboxes"}) {
 		t.Errorf("doctor misses %q, %v", missing, err)
 	}
 }

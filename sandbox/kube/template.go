@@ -46,8 +46,8 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		"name": "relay", "image": spec.Image, "imagePullPolicy": "IfNotPresent",
 		"command": []string{boxinitPath, "relay"}, "restartPolicy": "Always",
 		"env": []object{
-			{"name": "MATRIX_TUI_DOOR", "value": c.Door},
-			{"name": "MATRIX_TUI_DOOR_CERT", "value": string(c.DoorCert)},
+			{"name": boxinit.RelayDoor, "value": c.Door},
+			{"name": boxinit.RelayCertificate, "value": string(c.DoorCert)},
 		},
 		"volumeMounts": []object{mount(gateway, "/run/gateway", "", false), mount("token", "/run/door", "", true)},
 		"resources": object{"requests": object{"cpu": "10m", "memory": "16Mi"},
@@ -59,8 +59,9 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 	}
 	// Programs of the agent are root in the container, with few capabilities, as with podman.
 	room := object{
-		"name": "sandbox", "image": spec.Image, "imagePullPolicy": "IfNotPresent", "command": []string{boxinitPath}, "workingDir": "/workspace",
-		"env": []object{{"name": "HOME", "value": "/root"}, {"name": "MATRIX_TUI_POD", "value": "1"}},
+		"name": "sandbox", "image": spec.Image, "imagePullPolicy": "IfNotPresent",
+		"command": []string{boxinitPath}, "workingDir": "/workspace",
+		"env": []object{{"name": "HOME", "value": "/root"}, {"name": boxinit.PodEnv, "value": "1"}},
 		"volumeMounts": []object{
 			mount("workspace", "/workspace", "", false), mount("home", "/root", "root", false),
 			mount("home", boxinit.Dir, runs, false), mount(gateway, "/run/gateway", "", true),
@@ -92,8 +93,8 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 			{"name": "workspace", "persistentVolumeClaim": object{"claimName": workspace}},
 			{"name": "home", "persistentVolumeClaim": object{"claimName": home}},
 			{"name": gateway, "emptyDir": object{"medium": "Memory", "sizeLimit": "1Mi"}},
-			{"name": "token", "projected": object{"defaultMode": 0o444, "sources": []object{{"serviceAccountToken": object{
-				"path": "token", "audience": audience, "expirationSeconds": 3600}}}}},
+			{"name": "token", "projected": object{"defaultMode": 0o444, "sources": []object{
+				{"serviceAccountToken": object{"path": "token", "audience": audience, "expirationSeconds": 3600}}}}},
 		},
 	}
 	if c.UserNamespaces {
@@ -106,8 +107,9 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		pod["imagePullSecrets"] = []object{{"name": c.PullSecret}}
 	}
 	return podTemplate{
-		Metadata: meta{Labels: map[string]string{labelOwner: owner}, Annotations: map[string]string{annotationRoom: spec.Room}},
-		Spec:     pod,
+		Metadata: meta{Labels: map[string]string{labelOwner: owner},
+			Annotations: map[string]string{annotationRoom: spec.Room}},
+		Spec: pod,
 	}
 }
 

@@ -4,36 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state/roomname"
+	"matrix-tui/state/sentence"
 )
+
+// volumes are the rooms' persistent volume claims.
+type volumes struct {
+	*api
+	class, size string // of new ones
+}
 
 // kinds are what the names of a room's two claims begin with.
 var kinds = [2]string{"workspace-", "home-"}
 
-func (c *Cluster) claims(name string) string {
-	return c.api.in("/api/v1", "persistentvolumeclaims", name)
+func (v volumes) claims(name string) string {
+	return v.in("/api/v1", "persistentvolumeclaims", name)
 }
 
 // claimsOf returns the names of a room's claims, and creates those that are missing. They are not the Sandbox's own: it
 // can be replaced while they stay.
-func (c *Cluster) claimsOf(ctx context.Context, room string) (names [2]string, err error) {
+func (v volumes) claimsOf(ctx context.Context, room string) (names [2]string, err error) {
 	for i, kind := range kinds {
-		if names[i], err = c.claimOf(ctx, kind, room); err != nil {
+		if names[i], err = v.claimOf(ctx, kind, room); err != nil {
 			return names, err
 		}
 	}
 	return names, nil
 }
 
-func (c *Cluster) claimOf(ctx context.Context, kind, room string) (string, error) {
+func (v volumes) claimOf(ctx context.Context, kind, room string) (string, error) {
 	for _, name := range []string{nameOf(kind + roomname.Short(room)), nameOf(kind + roomname.Whole(room))} {
 		var there claim
-		err := c.api.call(ctx, http.MethodGet, c.claims(name), nil, &there)
+		err := v.call(ctx, http.MethodGet, v.claims(name), nil, &there)
 		if errors.Is(err, sandbox.ErrNotFound) {
-			err = c.api.call(ctx, http.MethodPost, c.claims(""), c.claim(name, room), &there)
+			err = v.call(ctx, http.MethodPost, v.claims(""), v.claim(name, room), &there)
 		}
 		if err != nil && !errors.Is(err, sandbox.ErrNameTaken) {
 			return "", fmt.Errorf("create volume claim %s: %w", name, err)
@@ -46,32 +54,32 @@ func (c *Cluster) claimOf(ctx context.Context, kind, room string) (string, error
 }
 
 // claim returns a new claim.
-func (c *Cluster) claim(name, room string) claim {
+func (v volumes) claim(name, room string) claim {
 	spec := object{"accessModes": []string{"ReadWriteOnce"},
-		"resources": object{"requests": object{"storage": c.cfg.Storage}}}
-	if c.cfg.StorageClass != "" {
-		spec["storageClassName"] = c.cfg.StorageClass
+		"resources": object{"requests": object{"storage": v.size}}}
+	if v.class != "" {
+		spec["storageClassName"] = v.class
 	}
 	return claim{APIVersion: "v1", Kind: "PersistentVolumeClaim", Spec: spec, Metadata: meta{Name: name,
 		Labels: map[string]string{labelOwner: owner}, Annotations: map[string]string{annotationRoom: room}}}
 }
 
-func (c *Cluster) allClaims(ctx context.Context) (all []claim, err error) {
-	if err := each(ctx, c.api, c.claims(""), func(one claim) { all = append(all, one) }); err != nil {
+func (v volumes) all(ctx context.Context) (all []claim, err error) {
+	if err := each(ctx, v.api, v.claims(""), func(one claim) { all = append(all, one) }); err != nil {
 		return nil, fmt.Errorf("list volume claims: %w", err)
 	}
 	return all, nil
 }
 
-// removeClaims removes a room's volumes for good.
-func (c *Cluster) removeClaims(ctx context.Context, room string) error {
-	all, err := c.allClaims(ctx)
+// removeAll removes a room's volumes for good.
+func (v volumes) removeAll(ctx context.Context, room string) error {
+	all, err := v.all(ctx)
 	for _, one := range all {
 		if one.Metadata.room() != room {
 			continue
 		}
 		options := object{"preconditions": object{"uid": one.Metadata.UID}}
-		if failed := c.api.call(ctx, http.MethodDelete, c.claims(one.Metadata.Name), options, nil); failed != nil &&
+		if failed := v.call(ctx, http.MethodDelete, v.claims(one.Metadata.Name), options, nil); failed != nil &&
 			!errors.Is(failed, sandbox.ErrNotFound) {
 			err = errors.Join(err, fmt.Errorf("remove volume claim %s: %w", one.Metadata.Name, failed))
 		}
@@ -80,8 +88,8 @@ func (c *Cluster) removeClaims(ctx context.Context, room string) error {
 }
 
 // HasVolumes reports whether the room has at least one volume.
-func (c *Cluster) HasVolumes(ctx context.Context, room string) (bool, error) {
-	rooms, err := c.VolumeRooms(ctx)
+func (v volumes) HasVolumes(ctx context.Context, room string) (bool, error) {
+	rooms, err := v.VolumeRooms(ctx)
 	for _, one := range rooms {
 		if one == room {
 			return true, nil
@@ -91,8 +99,8 @@ func (c *Cluster) HasVolumes(ctx context.Context, room string) (bool, error) {
 }
 
 // VolumeRooms returns the rooms of all claims, by the claim's name.
-func (c *Cluster) VolumeRooms(ctx context.Context) (map[string]string, error) {
-	all, err := c.allClaims(ctx)
+func (v volumes) VolumeRooms(ctx context.Context) (map[string]string, error) {
+	all, err := v.all(ctx)
 	rooms := make(map[string]string, len(all))
 	for _, one := range all {
 		rooms[one.Metadata.Name] = one.Metadata.room()
@@ -101,4 +109,15 @@ func (c *Cluster) VolumeRooms(ctx context.Context) (map[string]string, error) {
 }
 
 // Usage returns nothing: only the nodes know how full volumes are.
-func (c *Cluster) Usage(context.Context) (map[string]int64, error) { return nil, nil }
+func (volumes) Usage(context.Context) (map[string]int64, error) { return nil, nil }
+
+// ExportVolumes writes the room's volumes as a tar archive.
+func (volumes) ExportVolumes(context.Context, string, string, io.Writer) error { return errNoCopy }
+
+// ImportVolumes is the inverse of ExportVolumes.
+func (volumes) ImportVolumes(context.Context, string, string, io.Reader, bool) error {
+	return errNoCopy
+}
+
+var errNoCopy = sentence.New(errors.New("volumes are not copied from or to a cluster"),
+	"matrix-tui does not copy volumes from or to a cluster yet. Use the snapshots of the cluster's storage.")

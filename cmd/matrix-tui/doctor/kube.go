@@ -23,7 +23,7 @@ func checkCluster(ctx context.Context, cfg *settings.Config, say func(Finding)) 
 		return
 	}
 	defer runner.Close()
-	cluster := runner.(*kube.Cluster)
+	cluster := runner.(*kube.Cluster).Check()
 	address, release, err := cluster.Server(ctx)
 	if err != nil {
 		say(bad("cluster: %s", sentence.Text(err)))

@@ -15,7 +15,8 @@ import (
 
 // Connect connects to podman or to the cluster. The certificate is that of the door, for the pods that this process
 // creates; nil = it creates none.
-func Connect(ctx context.Context, cfg *settings.Config, certificate []byte, log zerolog.Logger) (sandbox.Engine, error) {
+func Connect(ctx context.Context, cfg *settings.Config, certificate []byte,
+	log zerolog.Logger) (sandbox.Engine, error) {
 	if cfg.Engine != settings.Kubernetes {
 		podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)
 		if err != nil {
