@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
+
+	"matrix-tui/sandbox/boxinit"
 )
 
 const (
@@ -23,9 +25,6 @@ const (
 	maxListed = 20_000
 	// packageTime bounds the time for reading the packages of a container.
 	packageTime = 30 * time.Second
-
-	dpkgStatus = "/var/lib/dpkg/status"
-	aptStates  = "/var/lib/apt/extended_states"
 )
 
 // packageName is what a package may be called. apt-get would remove a package for an argument that ends in "-".
@@ -98,18 +97,40 @@ func (s *service) installed(ctx context.Context, data *define.InspectContainerDa
 // requested returns the packages in a stopped container that are installed and were not installed just because another
 // one needs them, in order. A container without dpkg has none.
 func (s *service) requested(ctx context.Context, id string) ([]string, error) {
-	status, err := s.copyOut(ctx, id, dpkgStatus)
+	status, err := s.copyOut(ctx, id, boxinit.DpkgStatus)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	states, err := s.copyOut(ctx, id, aptStates)
+	states, err := s.copyOut(ctx, id, boxinit.AptStates)
 	if err != nil && !errors.Is(err, ErrNotFound) { // absent until apt has installed a dependency
 		return nil, err
 	}
 	return requestedIn(status, states), nil
+}
+
+// lost returns the packages that were installed on request in the pod before this one, and that this one does not have.
+func (c *Container) lost(ctx context.Context) ([]string, error) {
+	var lists [4][]byte
+	for i, path := range []string{boxinit.PackageLists + boxinit.DpkgStatus, boxinit.PackageLists + boxinit.AptStates,
+		boxinit.DpkgStatus, boxinit.AptStates} {
+		list, err := c.ReadFile(ctx, path, boxinit.MaxList)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, fmt.Errorf("read lists of packages: %w", err)
+		}
+		lists[i] = list
+	}
+	now := requestedIn(lists[2], lists[3])
+	names := slices.DeleteFunc(requestedIn(lists[0], lists[1]), func(name string) bool {
+		_, has := slices.BinarySearch(now, name)
+		return has
+	})
+	if len(names) > maxPackages {
+		names = append(names[:maxPackages-1:maxPackages-1], fmt.Sprintf("(%d more)", len(names)-maxPackages+1))
+	}
+	return names, nil
 }
 
 // requestedIn reads dpkg's and apt's files. Whoever controls the container has written them.

@@ -68,8 +68,19 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if is.Started {
 		r.offers.expect(spec.Room)
 	}
+	container := r.container(is)
+	if is.Emptied && spec.Replacing != nil {
+		names, err := container.lost(ctx)
+		if err == nil && len(names) > 0 {
+			err = spec.Replacing(ctx, names)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("keep packages of container %s: %w", spec.Name, err)
+		}
+	}
+	is.Emptied = false
 	r.ensured.Store(spec.Room, ensured{is, identity})
-	return r.container(is), nil
+	return container, nil
 }
 
 // answering returns the container of the last Ensure, if it answers and need not be replaced.

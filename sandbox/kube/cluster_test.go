@@ -201,10 +201,21 @@ func TestClusterRoom(t *testing.T) {
 		t.Errorf("the record of a run: %+v, %v", status, err)
 	}
 
+	// What was installed is to be installed again, but not what the image has.
+	s.sh(c, `sed 's/^Package: .*/Package: added/; /^$/q' /var/lib/dpkg/status >/tmp/s; cat /tmp/s >>/var/lib/dpkg/status`)
+	if _, err := c.Run(t.Context(), sandbox.RunSpec{ID: "two", Argv: []string{"true"}}, io.Discard, func(bool) {}); err != nil {
+		t.Fatal(err)
+	}
+	var lost []string
+	spec.Replacing = func(_ context.Context, names []string) error { lost = names; return nil }
+
 	// A new image replaces the pod on its volumes.
 	spec.CPUs, spec.Fresh = 0.5, true
 	if c = s.ensure(spec); s.sh(c, "cat /workspace/a") != "kept" {
 		t.Error("the volume was not kept")
+	}
+	if !slices.Equal(lost, []string{"added"}) {
+		t.Errorf("to be installed again: %q", lost)
 	}
 	if err := s.Remove(t.Context(), c.Name, spec.Room, spec.Room); err != nil {
 		t.Fatal(err)

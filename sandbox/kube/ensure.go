@@ -90,7 +90,7 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 	if err != nil || p.Metadata.UID == "" || p.Metadata.Deleted != nil {
 		return s, false, err
 	}
-	e.is.ID = p.Metadata.UID
+	e.is.ID, e.is.Emptied = p.Metadata.UID, e.is.Started
 	return s, true, nil
 }
 
