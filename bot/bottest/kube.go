@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // kube is the cluster of deploy/kube-test, in whose folder MATRIX_TUI_KUBE says that it is; "" = rooms have containers of
@@ -53,6 +55,20 @@ func (sc *script) inPod(ctx context.Context, neg bool, name string, args []strin
 		return fmt.Errorf("exit code %d", code)
 	}
 	return nil
+}
+
+// geminisInPod is geminiTimes for a pod. One that is not there has none.
+func (sc *script) geminisInPod(ctx context.Context, place string, parked bool) (string, error) {
+	name, err := sc.containerOf(place)
+	if err != nil {
+		return "", err
+	}
+	argv := append([]string{"exec", strings.ToLower(name), "--container", "sandbox", "--"}, host.ListGeminis...)
+	out, err := sc.suite.kubectl(ctx, argv...).Output()
+	if err != nil {
+		return "", fmt.Errorf("list processes of pod %s: %w", name, err)
+	}
+	return host.GeminisIn(string(out), parked), nil
 }
 
 // removePods removes the sandboxes of the script's rooms.

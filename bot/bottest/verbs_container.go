@@ -94,6 +94,9 @@ func (sc *script) gemini(ctx context.Context, place string, parked bool) (found 
 }
 
 func (sc *script) geminiTimes(ctx context.Context, place string, parked bool) (string, error) {
+	if kube() != "" {
+		return sc.geminisInPod(ctx, place, parked)
+	}
 	id, err := sc.containerID(ctx, place)
 	if err != nil {
 		return "", err

@@ -42,12 +42,19 @@ func Geminis(containerID string, parked bool) (string, error) {
 // GeminisInside is Geminis for a container with a kernel of its own, which the host cannot look into: the PIDs are the
 // container's.
 func GeminisInside(ctx context.Context, containerID string, parked bool) (string, error) {
-	const list = `cd /proc; for p in [0-9]*; do grep -qs -e ` + geminiFlag +
-		` $p/cmdline && echo "$p $(cat $p/oom_score_adj) $(cat $p/comm)" && cat $p/stat; done; true`
-	out, err := MustPodman(ctx, "exec", containerID, "sh", "-c", list)
+	out, err := MustPodman(ctx, append([]string{"exec", containerID}, ListGeminis...)...)
 	if err != nil {
 		return "", err
 	}
+	return GeminisIn(out, parked), nil
+}
+
+// ListGeminis is the command that lists them inside.
+var ListGeminis = []string{"sh", "-c", `cd /proc; for p in [0-9]*; do grep -qs -e ` + geminiFlag +
+		` $p/cmdline && echo "$p $(cat $p/oom_score_adj) $(cat $p/comm)" && cat $p/stat; done; true`}
+
+// GeminisIn is Geminis for what ListGeminis has printed.
+func GeminisIn(out string, parked bool) string {
 	found := processes{}
 	pid, score, name := "", "", ""
 	for line := range strings.Lines(out) {
@@ -60,7 +67,7 @@ func GeminisInside(ctx context.Context, containerID string, parked bool) (string
 		pid, name, _ = strings.Cut(line, " ")
 		score, name, _ = strings.Cut(name, " ")
 	}
-	return found.String(), nil
+	return found.String()
 }
 
 // geminiFlag is on the command line of each.
