@@ -51,7 +51,7 @@ func GeminisInside(ctx context.Context, containerID string, parked bool) (string
 
 // ListGeminis is the command that lists them inside.
 var ListGeminis = []string{"sh", "-c", `cd /proc; for p in [0-9]*; do grep -qs -e ` + geminiFlag +
-		` $p/cmdline && echo "$p $(cat $p/oom_score_adj) $(cat $p/comm)" && cat $p/stat; done; true`}
+	` $p/cmdline && echo "$p $(cat $p/oom_score_adj) $(cat $p/comm)" && cat $p/stat; done; true`}
 
 // GeminisIn is Geminis for what ListGeminis has printed.
 func GeminisIn(out string, parked bool) string {
