@@ -88,7 +88,7 @@ func (c *Container) Upload(ctx context.Context, name string, r io.Reader) error 
 
 // Processes lists what runs in a room's container, newest first, and whether there is more. It starts no container.
 func (r *Rooms) Processes(ctx context.Context, room string) (list []Running, more bool, err error) {
-	conn := r.offers.take(ctx, room)
+	conn := r.offers.take(ctx, room, offerTime)
 	if conn == nil {
 		return nil, false, ErrNoOffer
 	}
@@ -103,7 +103,7 @@ func (r *Rooms) Processes(ctx context.Context, room string) (list []Running, mor
 // Dial connects to a TCP port on which a program in a room's container listens. The container counts as used until the
 // connection is closed. It is ErrNoListener if nothing listens there; what comes from the connection may be hostile.
 func (r *Rooms) Dial(ctx context.Context, room string, port int) (net.Conn, error) {
-	conn := r.offers.take(ctx, room)
+	conn := r.offers.take(ctx, room, offerTime)
 	if conn == nil {
 		return nil, ErrNoOffer
 	}

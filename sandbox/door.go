@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ type door struct {
 	room           string
 	id, name, init string // as in Ensured; "" without a container: only what it offers is used
 	strength       string
+	wait           time.Duration // for a connection that it offers
 	offers         *offers
 	uses           *uses
 	runner         Runner
@@ -32,7 +34,7 @@ func (d *door) do(ctx context.Context, o operation) (reply boxinit.Reply, err er
 	}
 	o.Strength = d.strength
 	crash.Count("boxinit " + string(o.Op))
-	switch conn := d.offers.take(ctx, d.room); {
+	switch conn := d.offers.take(ctx, d.room, cmp.Or(d.wait, offerTime)); {
 	case conn != nil:
 		defer context.AfterFunc(ctx, func() { conn.Close() })()
 		reply, err = o.on(conn)

@@ -14,6 +14,8 @@ const (
 	// offerTime is how long a container may take to offer the next connection: it does that as soon as one is used, and
 	// within two seconds of a restart of the bot. Podman needs about 90 ms of processor time to reach it.
 	offerTime = 2 * time.Second
+	// lineTime is the same for a container that has no other way in.
+	lineTime = 20 * time.Second
 	// answerTime is how long it may take to answer on one: it does not if it is paused, for example.
 	answerTime = time.Second
 )
@@ -90,10 +92,10 @@ func (o *offers) ready(ctx context.Context, room string) net.Conn {
 	return nil
 }
 
-// take returns a connection on which a room's container answers, or nil. It waits for one, for offerTime, unless
+// take returns a connection on which a room's container answers, or nil. It waits for one, as long as it may, unless
 // somebody has waited in vain since the last one.
-func (o *offers) take(ctx context.Context, room string) net.Conn {
-	limit := time.NewTimer(offerTime)
+func (o *offers) take(ctx context.Context, room string, wait time.Duration) net.Conn {
+	limit := time.NewTimer(wait)
 	defer limit.Stop()
 	for over, began := false, time.Now(); ; {
 		o.mu.Lock()
@@ -108,7 +110,7 @@ func (o *offers) take(ctx context.Context, room string) net.Conn {
 			return conn
 		case conn != nil:
 			conn.Close()
-			if time.Since(began) > offerTime {
+			if time.Since(began) > wait {
 				return nil
 			}
 			continue

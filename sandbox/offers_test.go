@@ -139,14 +139,14 @@ func TestTakeLateOffer(t *testing.T) {
 		p := &Rooms{}
 		nothing := func(*boxinit.Frames, boxinit.Request) {}
 		pretend(t, p, "!r", nothing)
-		if p.offers.take(t.Context(), "!r") == nil {
+		if p.offers.take(t.Context(), "!r", offerTime) == nil {
 			t.Fatal("what was offered is not there")
 		}
 		later := make(chan net.Conn, 1)
-		time.AfterFunc(offerTime/2, func() { later <- p.offers.take(t.Context(), "!r") })
+		time.AfterFunc(offerTime/2, func() { later <- p.offers.take(t.Context(), "!r", offerTime) })
 		for _, want := range []time.Duration{offerTime, 0} {
 			begun := time.Now()
-			if conn := p.offers.take(t.Context(), "!r"); conn != nil || time.Since(begun) != want {
+			if conn := p.offers.take(t.Context(), "!r", offerTime); conn != nil || time.Since(begun) != want {
 				t.Errorf("waited %s, want %s", time.Since(begun), want)
 			}
 		}

@@ -139,6 +139,9 @@ func (r *Rooms) container(is Ensured) *Container {
 		room: is.Room, id: is.ID, name: is.Name, init: is.Init, strength: is.Strength,
 		offers: &r.offers, uses: &r.uses, runner: r.Engine,
 	}
+	if is.Only {
+		d.wait = lineTime
+	}
 	return &Container{Ensured: is, door: d, log: r.log, startTime: cmp.Or(r.startTime, startTime)}
 }
 

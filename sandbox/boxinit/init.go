@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"matrix-tui/sandbox/boxinit/relay"
 )
 
 const (
@@ -37,7 +39,7 @@ func (p *Program) serve() int {
 		fmt.Fprintln(p.Stderr, "boxinit: forward to the gateway:", err)
 	} else {
 		defer listener.Close()
-		go forwardTo(p.Gateway).serve(ctx, listener)
+		go relay.Forward(ctx, listener, p.Gateway)
 	}
 	connecting, again := 0, time.NewTimer(0)
 	for {

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
+
+	"matrix-tui/sandbox/boxinit/relay"
 )
 
 // Exit codes of the commands; 0 means done.
@@ -46,7 +49,9 @@ func (p *Program) Main(args []string) int {
 	case command == "connect":
 		err = p.connect()
 	case command == "relay":
-		err = p.relay()
+		reserveThreads() // the pod's processes have one limit together
+		debug.SetGCPercent(25)
+		err = relay.Run(p.Gateway, p.Stderr)
 	case command == "operate":
 		err = p.operate(struct {
 			io.Reader

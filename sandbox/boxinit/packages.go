@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// PackageLists is the folder with copies of the lists of Debian packages, each below its own path. What was installed in
-// a pod is gone with it; the copies are on a volume, and say what that was.
+// PackageLists is the folder with copies of the lists of Debian packages, each below its own path. What was installed
+// in a pod is gone with it; the copies are on a volume, and say what that was.
 const PackageLists = Dir + "/packages"
 
 // Lists of Debian packages.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/renameio/v2"
 
-	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/sandbox/boxinit/relay"
 )
 
 const (
@@ -40,7 +40,7 @@ func Certificate(dir string) (certificate tls.Certificate, public []byte, err er
 	}
 	certificate, err = tls.X509KeyPair(data, data)
 	if err == nil {
-		err = certificate.Leaf.VerifyHostname(boxinit.DoorName)
+		err = certificate.Leaf.VerifyHostname(relay.DoorName)
 	}
 	if err != nil {
 		return tls.Certificate{}, nil, fmt.Errorf("read the door's certificate from %s: %w", path, err)
@@ -60,8 +60,8 @@ func newCertificate(now time.Time) ([]byte, error) {
 	}
 	of := &x509.Certificate{
 		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: boxinit.DoorName},
-		DNSNames:     []string{boxinit.DoorName},
+		Subject:      pkix.Name{CommonName: relay.DoorName},
+		DNSNames:     []string{relay.DoorName},
 		NotBefore:    now.Add(-certSkew), NotAfter: now.AddDate(certYears, 0, 0),
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},

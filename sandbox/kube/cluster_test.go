@@ -22,7 +22,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/sandbox"
-	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/sandbox/boxinit/relay"
 	"matrix-tui/sandbox/gateway"
 )
 
@@ -335,7 +335,7 @@ func TestClusterForgedRoom(t *testing.T) {
 	bound := func(pod string) string {
 		return token(account, "--audience", audience, "--bound-object-kind", "Pod", "--bound-object-name", pod)
 	}
-	if answer := knock(t, s, bound(nameOf(sandbox.NameFor(spec.Room)))); answer != boxinit.DoorWelcome {
+	if answer := knock(t, s, bound(nameOf(sandbox.NameFor(spec.Room)))); answer != relay.DoorWelcome {
 		t.Errorf("the room's own pod: the door answers %d", answer)
 	}
 	for name, token := range map[string]string{
@@ -345,7 +345,7 @@ func TestClusterForgedRoom(t *testing.T) {
 		"of a pod that lies": bound("liar"),
 		"forged":             "eyJhbGciOiJub25lIn0.e30.",
 	} {
-		if answer := knock(t, s, token); answer != boxinit.DoorRefused {
+		if answer := knock(t, s, token); answer != relay.DoorRefused {
 			t.Errorf("%s: the door answers %d", name, answer)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/sandbox/boxinit/relay"
 )
 
 const (
@@ -111,7 +111,7 @@ func (d *Door) serve(ctx context.Context, raw net.Conn) {
 	if errors.As(err, &refused) {
 		d.refused.Add(1)
 		d.warn.Warn().Stringer("from", raw.RemoteAddr()).Str("reason", string(refused)).Msg("a pod was refused")
-		if _, err := conn.Write([]byte{boxinit.DoorRefused}); err == nil {
+		if _, err := conn.Write([]byte{relay.DoorRefused}); err == nil {
 			conn.Close()
 		}
 		return
@@ -148,7 +148,7 @@ func (d *Door) admit(ctx context.Context, raw net.Conn, conn *tls.Conn) (string,
 
 // readToken reads a line. Nothing follows it before the door has answered.
 func readToken(conn *tls.Conn) (string, error) {
-	line := make([]byte, boxinit.MaxToken)
+	line := make([]byte, relay.MaxToken)
 	for n := 0; n < len(line); {
 		more, err := conn.Read(line[n:])
 		if err != nil {
@@ -194,7 +194,7 @@ func (d *Door) welcome(ctx context.Context, conn *tls.Conn, room string) error {
 	}
 	defer gateway.Close()
 	defer context.AfterFunc(ctx, func() { gateway.Close() })()
-	if _, err := conn.Write([]byte{boxinit.DoorWelcome}); err != nil {
+	if _, err := conn.Write([]byte{relay.DoorWelcome}); err != nil {
 		return fmt.Errorf("welcome a pod of room %s: %w", room, err)
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil {

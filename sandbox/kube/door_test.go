@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/sandbox/boxinit/relay"
 )
 
 // at returns the map at a path in an object.
@@ -135,7 +135,7 @@ func TestSandboxGone(t *testing.T) {
 func TestTokenLine(t *testing.T) {
 	w := newWorld(t)
 	w.door.tokenTime = time.Second
-	long := strings.Repeat("x", boxinit.MaxToken-1)
+	long := strings.Repeat("x", relay.MaxToken-1)
 	for name, c := range map[string]struct{ line, want string }{
 		"longest":   {long + "\n", "refused"},
 		"too long":  {long + "x\n", "refused"},

@@ -40,7 +40,7 @@ func (c *Cluster) Ensure(ctx context.Context, spec sandbox.Spec) (sandbox.Ensure
 		return sandbox.Ensured{}, err
 	}
 	e := ensuring{Cluster: c, spec: spec, template: c.cfg.template(spec, claims[0], claims[1]),
-		strength: c.cfg.strength(spec), is: sandbox.Ensured{Name: spec.Name, Room: spec.Room, Init: boxinitPath}}
+		strength: c.cfg.strength(spec), is: sandbox.Ensured{Name: spec.Name, Room: spec.Room, Init: boxinitPath, Only: true}}
 	begun, again := time.Now(), retry.New(readyPoll, readyPollMax)
 	for {
 		s, done, err := e.step(ctx)

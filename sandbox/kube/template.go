@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/sandbox/boxinit/relay"
 )
 
 // account is the service account of all pods. It has no rights; its tokens say in which pod they are.
@@ -46,8 +47,8 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		"name": "relay", "image": spec.Image, "imagePullPolicy": "IfNotPresent",
 		"command": []string{boxinitPath, "relay"}, "restartPolicy": "Always",
 		"env": []object{
-			{"name": boxinit.RelayDoor, "value": c.Door},
-			{"name": boxinit.RelayCertificate, "value": string(c.DoorCert)},
+			{"name": relay.RelayDoor, "value": c.Door},
+			{"name": relay.RelayCertificate, "value": string(c.DoorCert)},
 		},
 		"volumeMounts": []object{mount(gateway, "/run/gateway", "", false), mount("token", "/run/door", "", true)},
 		"resources": object{"requests": object{"cpu": "10m", "memory": "16Mi"},

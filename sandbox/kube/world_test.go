@@ -24,6 +24,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/sandbox/boxinit/relay"
 	"matrix-tui/sandbox/gateway"
 )
 
@@ -259,9 +260,9 @@ func heard(conn io.Reader) string {
 		return "late"
 	case err != nil:
 		return "nothing"
-	case one[0] == boxinit.DoorWelcome:
+	case one[0] == relay.DoorWelcome:
 		return "welcome"
-	case one[0] == boxinit.DoorRefused:
+	case one[0] == relay.DoorRefused:
 		return "refused"
 	}
 	return fmt.Sprint(one)
@@ -283,8 +284,8 @@ func (w *world) relay(certificate []byte) *process {
 	p.rotate(theToken)
 	p.command = exec.Command(os.Args[0])
 	p.command.Stderr = p.stderr
-	p.command.Env = append(os.Environ(), "KUBE_TEST_RELAY="+p.socket, boxinit.RelayDoor+"="+w.address,
-		boxinit.RelayCertificate+"="+string(certificate), boxinit.RelayToken+"="+p.token)
+	p.command.Env = append(os.Environ(), "KUBE_TEST_RELAY="+p.socket, relay.RelayDoor+"="+w.address,
+		relay.RelayCertificate+"="+string(certificate), relay.RelayToken+"="+p.token)
 	if err := p.command.Start(); err != nil {
 		w.t.Fatal(err)
 	}

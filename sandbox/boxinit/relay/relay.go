@@ -1,4 +1,6 @@
-package boxinit
+// Package relay joins connections from a room's container to the bot's gateway: to its socket on the same host, or, in a
+// pod, to the bot's door.
+package relay
 
 import (
 	"context"
@@ -13,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -54,6 +55,8 @@ const (
 	complaintPause     = time.Minute
 )
 
+var errRefused = errors.New("the bot refuses this pod")
+
 var errBusy = errors.New("too many connections are being opened")
 
 // relay opens connections to the bot's door.
@@ -67,18 +70,16 @@ type relay struct {
 	stderr    io.Writer
 }
 
-// relay is `boxinit relay`, a container of its own in a room's pod. It listens on the gateway's socket, which the
-// room's container mounts, and joins each connection to the bot's door. It looks at nothing that they carry.
-func (p *Program) relay() error {
-	reserveThreads() // the pod's processes have one limit together
-	debug.SetGCPercent(25)
+// Run is `boxinit relay`, a container of its own in a room's pod. It listens on the gateway's socket, which the room's
+// container mounts, and joins each connection to the bot's door. It looks at nothing that they carry.
+func Run(socket string, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
-	r, err := newRelay(os.Getenv(RelayDoor), os.Getenv(RelayCertificate), os.Getenv(RelayToken), p.Stderr)
+	r, err := newRelay(os.Getenv(RelayDoor), os.Getenv(RelayCertificate), os.Getenv(RelayToken), stderr)
 	if err != nil {
 		return err
 	}
-	listener, err := offerSocket(p.Gateway)
+	listener, err := offerSocket(socket)
 	if err != nil {
 		return fmt.Errorf("offer the gateway's socket: %w", err)
 	}
@@ -187,7 +188,7 @@ func (r *relay) enter(conn *tls.Conn) error {
 	case DoorWelcome:
 		return conn.SetDeadline(time.Time{})
 	case DoorRefused:
-		r.complain("the bot refuses this pod")
+		r.complain(errRefused.Error())
 		return errRefused
 	}
 	return fmt.Errorf("the bot answers %d", answer[0])

@@ -1,4 +1,4 @@
-package boxinit
+package relay
 
 import (
 	"context"
@@ -41,6 +41,11 @@ type forwarder struct {
 	dial func(context.Context) (stream, error)
 	// pauseMax is the longest pause before dial is called again; the first one is holdPoll.
 	pauseMax time.Duration
+}
+
+// Forward joins each connection of the listener to one of its own to the gateway's socket, until ctx ends.
+func Forward(ctx context.Context, listener net.Listener, socket string) {
+	forwardTo(socket).serve(ctx, listener)
 }
 
 // forwardTo is a forwarder to a unix socket.

@@ -1,4 +1,4 @@
-package boxinit
+package relay
 
 import (
 	"bytes"
