@@ -1,5 +1,5 @@
-// Package relay joins connections from a room's container to the bot's gateway: to its socket on the same host, or, in a
-// pod, to the bot's door.
+// Package relay joins connections from a room's container to the bot's gateway: to its socket on the same host, or, in
+// a pod, to the bot's door.
 package relay
 
 import (
