@@ -30,7 +30,7 @@ var tooMuch = []struct{ group, resource, verb string }{
 type Check struct{ *api }
 
 // Check returns what can be asked.
-func (c *Cluster) Check() Check { return Check{c.api} }
+func (c *Cluster) Check() Check { return Check{c.server} }
 
 // Namespace is where the rooms' objects are.
 func (c Check) Namespace() string { return c.namespace }

@@ -35,9 +35,9 @@ type Config struct {
 type Cluster struct {
 	pods
 	volumes
-	api *api
-	cfg Config
-	log zerolog.Logger
+	server *api
+	cfg    Config
+	log    zerolog.Logger
 }
 
 var _ sandbox.Engine = (*Cluster)(nil)
@@ -49,7 +49,7 @@ func Connect(ctx context.Context, cfg Config, log zerolog.Logger) (*Cluster, err
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{pods: pods{a}, volumes: volumes{a, cfg.StorageClass, cfg.Storage}, api: a, cfg: cfg, log: log}
+	c := &Cluster{pods: pods{a}, volumes: volumes{a, cfg.StorageClass, cfg.Storage}, server: a, cfg: cfg, log: log}
 	if err := a.call(ctx, http.MethodGet, "/apis/"+version, nil, nil); errors.Is(err, sandbox.ErrNotFound) {
 		return nil, errNoSandboxes
 	} else if err != nil {
@@ -64,12 +64,12 @@ var errNoSandboxes = sentence.New(errors.New("the cluster has no "+version),
 
 // sandboxes is the path of all sandboxes, or of one.
 func (c *Cluster) sandboxes(name string) string {
-	return c.api.in("/apis/"+version, "sandboxes", name)
+	return c.server.in("/apis/"+version, "sandboxes", name)
 }
 
 // get reads a room's sandbox. One that is another room's is left alone: [sandbox.ErrForeign].
 func (c *Cluster) get(ctx context.Context, name, room string) (s sandboxObject, err error) {
-	if err := c.api.call(ctx, http.MethodGet, c.sandboxes(name), nil, &s); err != nil {
+	if err := c.server.call(ctx, http.MethodGet, c.sandboxes(name), nil, &s); err != nil {
 		return s, fmt.Errorf("read sandbox %s: %w", nameOf(name), err)
 	}
 	if s.Metadata.room() != room {
@@ -81,7 +81,7 @@ func (c *Cluster) get(ctx context.Context, name, room string) (s sandboxObject, 
 // List returns every sandbox of a room.
 func (c *Cluster) List(ctx context.Context) ([]sandbox.Info, error) {
 	var infos []sandbox.Info
-	err := each(ctx, c.api, c.sandboxes(""), func(s sandboxObject) {
+	err := each(ctx, c.server, c.sandboxes(""), func(s sandboxObject) {
 		info := sandbox.Info{ID: s.Metadata.UID, Room: s.Metadata.room(), State: s.state(),
 			Name:  cmp.Or(s.Metadata.Annotations[annotationName], s.Metadata.Name),
 			Image: s.Metadata.Annotations[annotationImage]}
@@ -131,7 +131,7 @@ func (c *Cluster) Stop(ctx context.Context, name, room string) error {
 // set changes a sandbox's operating mode, unless it was replaced meanwhile.
 func (c *Cluster) set(ctx context.Context, s sandboxObject, mode string) error {
 	change := object{"metadata": object{"uid": s.Metadata.UID}, "spec": object{"operatingMode": mode}}
-	if err := c.api.call(ctx, http.MethodPatch, c.sandboxes(s.Metadata.Name), change, nil); err != nil {
+	if err := c.server.call(ctx, http.MethodPatch, c.sandboxes(s.Metadata.Name), change, nil); err != nil {
 		return fmt.Errorf("set operating mode of sandbox %s: %w", s.Metadata.Name, err)
 	}
 	return nil
@@ -158,9 +158,9 @@ func (c *Cluster) Remove(ctx context.Context, name, room, volumesOf string) erro
 // delete deletes a sandbox and waits until its pod has ended, too.
 func (c *Cluster) delete(ctx context.Context, s sandboxObject) error {
 	options := object{"propagationPolicy": "Foreground", "preconditions": object{"uid": s.Metadata.UID}}
-	err := c.api.call(ctx, http.MethodDelete, c.sandboxes(s.Metadata.Name), options, nil)
+	err := c.server.call(ctx, http.MethodDelete, c.sandboxes(s.Metadata.Name), options, nil)
 	if err == nil {
-		err = c.api.gone(ctx, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
+		err = c.server.gone(ctx, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
 	}
 	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 		return fmt.Errorf("delete sandbox %s: %w", s.Metadata.Name, err)
@@ -185,8 +185,8 @@ func (c *Cluster) Rootless(context.Context) (bool, error) { return false, nil }
 // Door returns the door for the pods of this cluster: see [NewDoor].
 func (c *Cluster) Door(certificate tls.Certificate,
 	join func(ctx context.Context, room string) (net.Conn, error)) *Door {
-	return NewDoor(c.api, certificate, audience, join, c.log)
+	return NewDoor(c.server, certificate, audience, join, c.log)
 }
 
 // Close closes idle connections.
-func (c *Cluster) Close() { c.api.http.CloseIdleConnections() }
+func (c *Cluster) Close() { c.server.http.CloseIdleConnections() }

@@ -100,7 +100,7 @@ func (e *ensuring) create(ctx context.Context) error {
 		Metadata: meta{Name: nameOf(e.spec.Name), Labels: map[string]string{labelOwner: owner},
 			Annotations: map[string]string{annotationRoom: e.spec.Room, annotationName: e.spec.Name,
 				annotationImage: e.spec.Image, annotationSpec: e.template.print(), annotationStrong: e.strength}}}
-	err := e.api.call(ctx, http.MethodPost, e.sandboxes(""), s, nil)
+	err := e.server.call(ctx, http.MethodPost, e.sandboxes(""), s, nil)
 	if errors.Is(err, sandbox.ErrNameTaken) {
 		return nil // created concurrently; the next step reads it
 	}

@@ -34,14 +34,14 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		}
 		return m
 	}
-	limits, requests := object{}, object{"cpu": "50m", "memory": "256Mi"}
+	limits, requests := object{}, object{"cpu": "25m", "memory": "256Mi"}
 	if spec.Memory > 0 {
 		limits["memory"] = fmt.Sprint(spec.Memory)
 		requests["memory"] = fmt.Sprint(min(spec.Memory, 256<<20))
 	}
 	if spec.CPUs > 0 {
 		limits["cpu"] = fmt.Sprintf("%dm", int64(spec.CPUs*1000))
-		requests["cpu"] = fmt.Sprintf("%dm", min(int64(spec.CPUs*1000), 50))
+		requests["cpu"] = fmt.Sprintf("%dm", min(int64(spec.CPUs*1000), 25))
 	}
 	relay := object{
 		"name": "relay", "image": spec.Image, "imagePullPolicy": "IfNotPresent",
@@ -51,7 +51,7 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 			{"name": relay.RelayCertificate, "value": string(c.DoorCert)},
 		},
 		"volumeMounts": []object{mount(gateway, "/run/gateway", "", false), mount("token", "/run/door", "", true)},
-		"resources": object{"requests": object{"cpu": "10m", "memory": "16Mi"},
+		"resources": object{"requests": object{"cpu": "5m", "memory": "16Mi"},
 			"limits": object{"cpu": "1", "memory": "96Mi"}},
 		"securityContext": object{
 			"runAsUser": 65532, "runAsGroup": 65532, "runAsNonRoot": true, "readOnlyRootFilesystem": true,
