@@ -228,7 +228,7 @@ func TestRights(t *testing.T) {
 		{"Stop", func() error { return cluster.Stop(ctx, spec.Name, room) }},
 		{"Ensure", ensure},
 		{"room of a token", func() error {
-			got, err := reviewer{cluster.api, audience}.room(ctx, "token")
+			got, err := reviewer{cluster.server, audience}.room(ctx, "token")
 			if err == nil && got != room {
 				err = fmt.Errorf("the token is for room %q", got)
 			}
