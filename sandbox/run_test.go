@@ -60,6 +60,10 @@ func TestRunAttached(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+	// A run whose supervisor still writes to the disk is forgotten later.
+	until(t, "its supervisor has ended", func() bool {
+		return sh(t, container, `cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" " " | grep -c "supervise on[e]" || true`) == "0"
+	})
 	if _, _, _, err := run(RunSpec{ID: "two", Argv: []string{"true"}, Forget: []string{"one", "../x", "unknown"}}); err != nil {
 		t.Error(err)
 	}
