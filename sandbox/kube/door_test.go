@@ -133,8 +133,7 @@ func TestSandboxGone(t *testing.T) {
 
 // What is no token is not sent to the API server.
 func TestTokenLine(t *testing.T) {
-	w := newWorld(t)
-	w.door.tokenTime = time.Second
+	w := newWorld(t, func(d *Door) { d.tokenTime = time.Second })
 	long := strings.Repeat("x", relay.MaxToken-1)
 	for name, c := range map[string]struct{ line, want string }{
 		"longest":   {long + "\n", "refused"},
@@ -180,8 +179,7 @@ func TestOldTLS(t *testing.T) {
 
 // Silent connections keep out a real one until their time is over, and no longer.
 func TestSilent(t *testing.T) {
-	w := newWorld(t)
-	w.door.tokenTime = 3 * time.Second
+	w := newWorld(t, func(d *Door) { d.tokenTime = 3 * time.Second })
 	begun := time.Now()
 	for range maxStrangers {
 		conn, err := net.Dial("tcp", w.address)
@@ -201,8 +199,9 @@ func TestSilent(t *testing.T) {
 
 // If the gateway of the room does not open, the relay comes again.
 func TestGatewayAway(t *testing.T) {
-	w := newWorld(t)
-	w.door.join = func(context.Context, string) (net.Conn, error) { return nil, errors.New("closed") }
+	w := newWorld(t, func(d *Door) {
+		d.join = func(context.Context, string) (net.Conn, error) { return nil, errors.New("closed") }
+	})
 	if got := w.answer(theToken + "\n"); got != "nothing" || w.door.Counts() != (Counts{Failed: 1}) {
 		t.Errorf("%s, %+v", got, w.door.Counts())
 	}
@@ -210,10 +209,9 @@ func TestGatewayAway(t *testing.T) {
 
 // A room may have only so many connections, and they count until they end.
 func TestRoomIsFull(t *testing.T) {
-	w := newWorld(t)
 	other, end := net.Pipe()
 	defer end.Close()
-	w.door.join = func(context.Context, string) (net.Conn, error) { return other, nil }
+	w := newWorld(t, func(d *Door) { d.join = func(context.Context, string) (net.Conn, error) { return other, nil } })
 	for range maxLines {
 		w.door.lines.enter(denRoom)
 	}

@@ -151,7 +151,7 @@ type world struct {
 	end     func() // of the door
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(*Door)) *world {
 	t.Helper()
 	w := &world{cluster: newCluster(), t: t, offers: make(chan offer, 1000), logs: &shared{}}
 	server := httptest.NewServer(w.cluster)
@@ -179,6 +179,9 @@ func newWorld(t *testing.T) *world {
 	}
 	w.public = public
 	w.door = NewDoor(&api{http: server.Client(), base: base, namespace: "rooms"}, certificate, "matrix-tui", join, log)
+	for _, do := range change {
+		do(w.door)
+	}
 	w.open("127.0.0.1:0")
 	t.Cleanup(func() {
 		w.end()
