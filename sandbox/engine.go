@@ -68,8 +68,7 @@ type Ensured struct {
 	Unfit    error  // why no run may start in it, whatever it looks like from inside
 	Init     string // the path of boxinit in it
 	Old      bool   // its boxinit speaks another protocol
-	Only     bool   // what it offers is the only way in: nothing can be executed in it
-	Emptied  bool   // it was started without what the one before had outside of the volumes
+	Only     bool   // what it offers is the only way in: nothing can be executed in it, or read while it does not run
 }
 
 var _ Engine = (*Podman)(nil)

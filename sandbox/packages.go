@@ -64,10 +64,8 @@ func (s *service) left(ctx context.Context, data *define.InspectContainerData) (
 	case err != nil:
 		s.log.Warn().Err(err).Str("container", data.Name).Msg("cannot read which packages were installed in the container")
 		return []string{unread}, nil
-	case len(names) > maxPackages:
-		return append(names[:maxPackages-1:maxPackages-1], fmt.Sprintf("(%d more)", len(names)-maxPackages+1)), nil
 	}
-	return names, nil
+	return atMost(names), nil
 }
 
 // installed returns the packages that were installed in a container on request, and that its image does not have, in
@@ -90,8 +88,7 @@ func (s *service) installed(ctx context.Context, data *define.InspectContainerDa
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(there, func(name string) bool { _, had := slices.BinarySearch(before, name); return had }),
-		nil
+	return without(there, before), nil
 }
 
 // requested returns the packages in a stopped container that are installed and were not installed just because another
@@ -111,26 +108,51 @@ func (s *service) requested(ctx context.Context, id string) ([]string, error) {
 	return requestedIn(status, states), nil
 }
 
-// lost returns the packages that were installed on request in the pod before this one, and that this one does not have.
+// lost returns the packages that were installed on request in the pod before this one, and that this one does not have,
+// with a note in place of those that cannot be read: the pod may be hostile.
 func (c *Container) lost(ctx context.Context) ([]string, error) {
-	var lists [4][]byte
-	for i, path := range []string{boxinit.PackageLists + boxinit.DpkgStatus, boxinit.PackageLists + boxinit.AptStates,
-		boxinit.DpkgStatus, boxinit.AptStates} {
-		list, err := c.ReadFile(ctx, path, boxinit.MaxList)
+	before, err := c.requested(ctx, boxinit.PackageLists)
+	if err == nil && len(before) == 0 {
+		return nil, nil
+	}
+	var now []string
+	if err == nil {
+		now, err = c.requested(ctx, "")
+	}
+	switch {
+	case errors.Is(err, ErrUnreachable), ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		c.log.Warn().Err(err).Str("container", c.Name).Msg("cannot read which packages were installed in the container")
+		return []string{unread}, nil
+	}
+	return atMost(without(before, now)), nil
+}
+
+// requested reads lists of packages in a container, or copies of them below a folder.
+func (c *Container) requested(ctx context.Context, folder string) ([]string, error) {
+	var lists [2][]byte
+	for i, path := range []string{boxinit.DpkgStatus, boxinit.AptStates} {
+		list, err := c.ReadFile(ctx, folder+path, boxinit.MaxList)
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, fmt.Errorf("read lists of packages: %w", err)
+			return nil, err
 		}
 		lists[i] = list
 	}
-	now := requestedIn(lists[2], lists[3])
-	names := slices.DeleteFunc(requestedIn(lists[0], lists[1]), func(name string) bool {
-		_, has := slices.BinarySearch(now, name)
-		return has
-	})
+	return requestedIn(lists[0], lists[1]), nil
+}
+
+// without returns the names that are not among others, which are in order.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { _, has := slices.BinarySearch(others, name); return has })
+}
+
+// atMost returns the first names, and a note about the others.
+func atMost(names []string) []string {
 	if len(names) > maxPackages {
-		names = append(names[:maxPackages-1:maxPackages-1], fmt.Sprintf("(%d more)", len(names)-maxPackages+1))
+		return append(names[:maxPackages-1:maxPackages-1], fmt.Sprintf("(%d more)", len(names)-maxPackages+1))
 	}
-	return names, nil
+	return names
 }
 
 // requestedIn reads dpkg's and apt's files. Whoever controls the container has written them.

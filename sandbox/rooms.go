@@ -69,7 +69,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 		r.offers.expect(spec.Room)
 	}
 	container := r.container(is)
-	if is.Emptied && spec.Replacing != nil {
+	if is.Only && spec.Replacing != nil {
 		names, err := container.lost(ctx)
 		if err == nil && len(names) > 0 {
 			err = spec.Replacing(ctx, names)
@@ -78,7 +78,6 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 			return nil, fmt.Errorf("keep packages of container %s: %w", spec.Name, err)
 		}
 	}
-	is.Emptied = false
 	r.ensured.Store(spec.Room, ensured{is, identity})
 	return container, nil
 }

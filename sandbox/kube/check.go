@@ -17,7 +17,7 @@ var rights = []struct {
 }{
 	{group, "sandboxes", []string{"get", "list", "create", "patch", "delete"}},
 	{"", "persistentvolumeclaims", []string{"get", "list", "create", "delete"}},
-	{"", "pods", []string{"get", "list", "delete"}},
+	{"", "pods", []string{"get", "delete"}},
 	{"authentication.k8s.io", "tokenreviews", []string{"create"}},
 }
 

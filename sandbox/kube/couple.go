@@ -31,13 +31,13 @@ func couple(pod *tls.Conn, gateway net.Conn) {
 	back.Wait()
 }
 
-// pass copies until from ends, and passes the end on; after an error it closes both. A write may take as long as given.
-func pass(to, from net.Conn, patience time.Duration) {
+// pass copies until from ends, and passes the end on; after an error it closes both. A write may take that long.
+func pass(to, from net.Conn, limit time.Duration) {
 	small := make([]byte, smallBuffer)
 	for buffer := small; ; {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			if to.SetWriteDeadline(time.Now().Add(patience)) != nil {
+			if to.SetWriteDeadline(time.Now().Add(limit)) != nil {
 				err = net.ErrClosed
 			} else if _, failed := to.Write(buffer[:n]); failed != nil {
 				err = failed

@@ -11,6 +11,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/state/clean"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
@@ -86,11 +87,11 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 	if _, ready := is(s.Status.Conditions, "Ready"); !ready {
 		return s, false, nil
 	}
-	p, err := e.pods.of(ctx, s)
+	p, err := e.pods.of(ctx, s.Metadata.Name)
 	if err != nil || p.Metadata.UID == "" || p.Metadata.Deleted != nil {
 		return s, false, err
 	}
-	e.is.ID, e.is.Emptied = p.Metadata.UID, e.is.Started
+	e.is.ID = s.Metadata.Name // also of the pod, and of the next one
 	return s, true, nil
 }
 
@@ -116,7 +117,7 @@ func (e *ensuring) why(ctx context.Context, s sandboxObject, late bool, err erro
 	if err != nil {
 		return err
 	}
-	p, err := e.pods.of(ctx, s)
+	p, err := e.pods.of(ctx, s.Metadata.Name)
 	switch {
 	case err != nil:
 		return err
@@ -135,12 +136,12 @@ func (e *ensuring) why(ctx context.Context, s sandboxObject, late bool, err erro
 	return pending(reason)
 }
 
-// maxReason bounds what is shown of the cluster's words, in bytes.
+// maxReason bounds what is shown of the cluster's words, in characters.
 const maxReason = 300
 
 // pending is ErrPending with the cluster's words.
 func pending(reason string) error {
-	reason = reason[:min(len(reason), maxReason)]
+	reason = clean.Short(reason, maxReason)
 	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason),
 		"The cluster has not started the room's sandbox: %s. Send the task again later.", reason)
 }

@@ -25,14 +25,13 @@ const (
 
 // meta is an object's metadata.
 type meta struct {
-	Name            string            `json:"name,omitempty"`
-	UID             string            `json:"uid,omitempty"`
-	ResourceVersion string            `json:"resourceVersion,omitempty"`
-	Labels          map[string]string `json:"labels,omitempty"`
-	Annotations     map[string]string `json:"annotations,omitempty"`
-	Created         *time.Time        `json:"creationTimestamp,omitempty"`
-	Deleted         *time.Time        `json:"deletionTimestamp,omitempty"`
-	Owners          []ownerOf         `json:"ownerReferences,omitempty"`
+	Name        string            `json:"name,omitempty"`
+	UID         string            `json:"uid,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Created     *time.Time        `json:"creationTimestamp,omitempty"`
+	Deleted     *time.Time        `json:"deletionTimestamp,omitempty"`
+	Owners      []ownerOf         `json:"ownerReferences,omitempty"`
 }
 
 // ownerOf is an ownerReference.
@@ -98,8 +97,6 @@ type pod struct {
 		Node string `json:"nodeName"`
 	} `json:"spec"`
 	Status struct {
-		Phase      string      `json:"phase"`
-		Reason     string      `json:"reason"`
 		Conditions []condition `json:"conditions"`
 		Containers []container `json:"containerStatuses"`
 		Relays     []container `json:"initContainerStatuses"`
@@ -107,7 +104,6 @@ type pod struct {
 }
 
 type container struct {
-	Name  string `json:"name"`
 	State struct {
 		Waiting struct {
 			Reason  string `json:"reason"`

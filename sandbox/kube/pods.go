@@ -12,50 +12,38 @@ import (
 // pods are those of the sandboxes. They are the [sandbox.Runner] of a Cluster.
 type pods struct{ *api }
 
-// Restart ends the pod with that UID; the cluster starts another one.
-func (p pods) Restart(ctx context.Context, id string) error {
-	one, err := p.pod(ctx, id)
-	if err != nil {
+// Restart ends the pod of that name; the cluster starts another one.
+func (p pods) Restart(ctx context.Context, name string) error {
+	one, err := p.of(ctx, name)
+	if err != nil || one.Metadata.UID == "" {
 		return err
 	}
-	options := object{"gracePeriodSeconds": 1, "preconditions": object{"uid": id}}
-	path := p.in("/api/v1", "pods", one.Metadata.Name)
+	options := object{"gracePeriodSeconds": 1, "preconditions": object{"uid": one.Metadata.UID}}
+	path := p.in("/api/v1", "pods", name)
 	if err = p.call(ctx, http.MethodDelete, path, options, nil); err == nil {
-		err = p.gone(ctx, path, id)
+		err = p.gone(ctx, path, one.Metadata.UID)
 	}
 	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
-		return fmt.Errorf("restart pod %s: %w", one.Metadata.Name, err)
+		return fmt.Errorf("restart pod %s: %w", name, err)
 	}
 	return nil
 }
 
-// pod returns the pod with a UID. One that is gone is [sandbox.ErrNotRunning]: its sandbox may still be there.
-func (p pods) pod(ctx context.Context, uid string) (found pod, err error) {
-	err = each(ctx, p.api, p.in("/api/v1", "pods", ""), func(one pod) {
-		if one.Metadata.UID == uid {
-			found = one
-		}
-	})
-	if err == nil && found.Metadata.UID == "" {
-		err = fmt.Errorf("pod %s is gone: %w", uid, sandbox.ErrNotRunning)
-	}
-	return found, err
-}
-
 // Exec does not execute anything: whoever may do that in a pod gets at every secret of the cluster that is in one. It
-// finds out why the pod with that UID offers no connection.
-func (p pods) Exec(ctx context.Context, id string, _ sandbox.Process) (int, error) {
-	one, err := p.pod(ctx, id)
-	if err != nil {
+// finds out why the pod of that name offers no connection.
+func (p pods) Exec(ctx context.Context, name string, _ sandbox.Process) (int, error) {
+	one, err := p.of(ctx, name)
+	switch why := one.waits(); {
+	case err != nil:
 		return 0, err
+	case one.Metadata.UID == "":
+		return 0, fmt.Errorf("pod %s is gone: %w", name, sandbox.ErrNotRunning)
+	case one.lost():
+		return 0, fmt.Errorf("pod %s: %w: %w", name, errNodeLost, sandbox.ErrNotRunning)
+	case why != "":
+		return 0, fmt.Errorf("pod %s does not run: %s: %w", name, why, sandbox.ErrNotRunning)
 	}
-	if one.lost() {
-		return 0, fmt.Errorf("pod %s: %w: %w", one.Metadata.Name, errNodeLost, sandbox.ErrNotRunning)
-	}
-	if why := one.waits(); why != "" {
-		return 0, fmt.Errorf("pod %s does not run: %s: %w", one.Metadata.Name, why, sandbox.ErrNotRunning)
-	}
-	return 0, fmt.Errorf("pod %s has not reached the door: %w", one.Metadata.Name, sandbox.ErrUnreachable)
+	return 0, fmt.Errorf("pod %s: %w", name, errNoLine)
 }
 
 // Paused is false: pods are not paused.
@@ -64,11 +52,14 @@ func (pods) Paused(context.Context, string) (bool, error) { return false, nil }
 // Unpause does nothing: pods are not paused.
 func (pods) Unpause(context.Context, string) error { return nil }
 
-// of returns the pod of a sandbox, with UID "" if there is none.
-func (p pods) of(ctx context.Context, s sandboxObject) (one pod, err error) {
-	err = p.call(ctx, http.MethodGet, p.in("/api/v1", "pods", s.Metadata.Name), nil, &one)
-	if errors.Is(err, sandbox.ErrNotFound) {
+// of returns the pod of that name, with UID "" if there is none.
+func (p pods) of(ctx context.Context, name string) (one pod, err error) {
+	err = p.call(ctx, http.MethodGet, p.in("/api/v1", "pods", name), nil, &one)
+	switch {
+	case errors.Is(err, sandbox.ErrNotFound):
 		return pod{}, nil
+	case err != nil:
+		return pod{}, fmt.Errorf("read pod %s: %w", nameOf(name), err)
 	}
-	return one, err
+	return one, nil
 }

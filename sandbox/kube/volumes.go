@@ -43,7 +43,10 @@ func (v volumes) claimOf(ctx context.Context, kind, room string) (string, error)
 		if errors.Is(err, sandbox.ErrNotFound) {
 			err = v.call(ctx, http.MethodPost, v.claims(""), v.claim(name, room), &there)
 		}
-		if err != nil && !errors.Is(err, sandbox.ErrNameTaken) {
+		if errors.Is(err, sandbox.ErrNameTaken) { // created concurrently
+			err = v.call(ctx, http.MethodGet, v.claims(name), nil, &there)
+		}
+		if err != nil {
 			return "", fmt.Errorf("create volume claim %s: %w", name, err)
 		}
 		if there.Metadata.room() == room {
