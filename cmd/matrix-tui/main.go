@@ -12,6 +12,7 @@
 //	matrix-tui restore      restore a backup into an empty state directory
 //	matrix-tui self-update  install the newest release
 //	matrix-tui release      build, select and pack releases
+//	matrix-tui seccomp      print the containers' seccomp profile
 //	matrix-tui version      print the version
 //
 // This package has only the table of subcommands. The packages below it do the work, one for each job.
@@ -30,6 +31,7 @@ import (
 	"matrix-tui/cmd/matrix-tui/backup"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/doctor"
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/memories"
 	"matrix-tui/cmd/matrix-tui/releases"
 	"matrix-tui/cmd/matrix-tui/rooms"
@@ -52,6 +54,7 @@ var commands = []cli.Command{
 	{Name: "restore", About: "restore a backup into an empty state folder", Run: backup.Restore},
 	{Name: "self-update", About: "install the newest release, or a given one", Run: releases.SelfUpdate},
 	{Name: "release", About: "build, use or pack a release", Run: releases.Make},
+	{Name: "seccomp", About: "print the seccomp profile of containers, for the nodes of a cluster", Run: engine.Seccomp},
 	{Name: "version", About: "print the version", Run: releases.Version},
 	// Releases before this one ask for a trial when they update to it; now the doctor is the trial.
 	{Name: "trial", Run: func(context.Context, *cli.App, []string) error { return nil }},

@@ -8,10 +8,20 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/kube"
 )
+
+// Seccomp is the subcommand seccomp. It prints what KUBE_SECCOMP names on each node.
+func Seccomp(_ context.Context, a *cli.App, args []string) error {
+	if err := a.Parse(a.Flags("seccomp"), args); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%s\n", sandbox.SeccompProfile())
+	return err
+}
 
 // Connect connects to podman or to the cluster. The certificate is that of the door, for the pods that this process
 // creates; nil = it creates none.
