@@ -113,7 +113,6 @@ var arrows = map[string][]string{
 	"cmd/matrix-tui/rooms":    {"cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/engine", "cmd/matrix-tui/settings", "sandbox", "state", "state/memory"},
 	"cmd/matrix-tui/serve":    {"agent", "bot", "bot/api", "bot/capacity", "bot/matrix/e2ee", "bot/models", "bot/policy", "bot/recall/tools", "bot/schedule/tools", "bot/web", "cmd/matrix-tui/cli", "cmd/matrix-tui/control", "cmd/matrix-tui/doctor", "cmd/matrix-tui/engine", "cmd/matrix-tui/memories", "cmd/matrix-tui/releases", "cmd/matrix-tui/settings", "deploy/release", "sandbox", "agent/gemini", "sandbox/gateway", "sandbox/kube", "state", "state/memory"},
 	"cmd/matrix-tui/settings": {"bot/matrix/e2ee", "bot/policy", "bot/text", "sandbox"},
-
 	"bot/bottest/oauthserver": {},
 }
 
