@@ -121,19 +121,18 @@ var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{
-	"cloud.google.com/go/ai/":       {"agent/agenttest", "cmd/scripted-model"},
-	"github.com/containers/podman/": {"sandbox"},
-	"github.com/coreos/go-systemd/": {"cmd/matrix-tui/serve"},
-	"github.com/goccy/go-yaml":      {"bot/policy"},
-	"github.com/hanwen/go-fuse/":    {"bot/bottest/baddisk"},
-	"go.podman.io/":                 {"sandbox"},
-	"k8s.io/":                       {"sandbox/kube"},
-	"golang.org/x/oauth2":           {"bot/matrix", "bot/matrix/oauth"},
-	"maunium.net/go/mautrix":        {"bot/bottest", "bot/bottest/person", "bot/matrix", "bot/matrix/e2ee", "bot/media"},
-	"go.mau.fi/util":                {"bot/matrix/e2ee"},
-	"google.golang.org/genai":       {"bot/recall/embed"},
-	"github.com/prometheus/":        {"bot", "bot/api", "bot/metrics"},
-
+	"cloud.google.com/go/ai/":          {"agent/agenttest", "cmd/scripted-model"},
+	"github.com/containers/podman/":    {"sandbox"},
+	"github.com/coreos/go-systemd/":    {"cmd/matrix-tui/serve"},
+	"github.com/goccy/go-yaml":         {"bot/policy"},
+	"github.com/hanwen/go-fuse/":       {"bot/bottest/baddisk"},
+	"go.podman.io/":                    {"sandbox"},
+	"k8s.io/":                          {"sandbox/kube"},
+	"golang.org/x/oauth2":              {"bot/matrix", "bot/matrix/oauth"},
+	"maunium.net/go/mautrix":           {"bot/bottest", "bot/bottest/person", "bot/matrix", "bot/matrix/e2ee", "bot/media"},
+	"go.mau.fi/util":                   {"bot/matrix/e2ee"},
+	"google.golang.org/genai":          {"bot/recall/embed"},
+	"github.com/prometheus/":           {"bot", "bot/api", "bot/metrics"},
 	"github.com/modelcontextprotocol/": {"bot/recall/tools", "bot/schedule/tools"},
 }
 
