@@ -18,8 +18,10 @@ func kube() string { return os.Getenv("MATRIX_TUI_KUBE") }
 
 // kubectl is kubectl's command line as the cluster's administrator.
 func (s *suite) kubectl(ctx context.Context, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, filepath.Join(s.repo, "deploy", "kube-test", "cluster"),
+	cmd := exec.CommandContext(ctx, filepath.Join(s.repo, "deploy", "kube-test", "cluster"),
 		append([]string{"kubectl", kube()}, args...)...)
+	cmd.WaitDelay = host.Straggling
+	return cmd
 }
 
 // onKube sets up a bot whose rooms are in the cluster, if there is one. Its door has the same port after a restart.

@@ -120,7 +120,8 @@ func (m *machine) run(ctx context.Context, stdin []byte, argv ...string) (stdout
 	}
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, enter[0], append(enter[1:], argv...)...)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = host.LocalPodman(), bytes.NewReader(stdin), &out, &errs
+	cmd.Env, cmd.WaitDelay = host.LocalPodman(), host.Straggling
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &errs
 	err = cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
 		err, code = nil, cmd.ProcessState.ExitCode()

@@ -150,6 +150,7 @@ func doCLI(ctx context.Context, sc *script, neg bool, args []string) error {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = sc.dir, sc.environment(), &out, &errs
+	cmd.WaitDelay = host.Straggling
 	err = cmd.Run()
 	fmt.Fprint(sc.ts.Stdout(), out.String())
 	fmt.Fprint(sc.ts.Stderr(), errs.String())

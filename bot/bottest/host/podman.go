@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // PodmanService is a script's own API service on its own socket. Containers outlive it, as on a real host.
@@ -69,12 +70,15 @@ func LocalPodman() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CONTAINER_HOST=") })
 }
 
+// Straggling is how long the output of a killed command may stay open: by what it has started, for example.
+const Straggling = 10 * time.Second
+
 // Podman runs podman's command line. A non-zero exit is in code, not in err.
 func Podman(ctx context.Context, argv ...string) (stdout, stderr string, code int, err error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "podman", argv...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Env = LocalPodman()
+	cmd.Env, cmd.WaitDelay = LocalPodman(), Straggling
 	err = cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
 		err = nil
