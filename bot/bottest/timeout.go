@@ -16,6 +16,8 @@ const (
 	timeoutFactor = 5
 	// hung bounds waits without any other measure of progress: far longer than they take on the busiest host.
 	hung = 5 * time.Minute
+	// longest bounds every wait: a host on which a second counts little must not hide what has failed.
+	longest = 15 * time.Minute
 )
 
 // timeout returns a context that ends when the script has made no progress for the time of wait, or when the model has
@@ -29,6 +31,7 @@ func (sc *script) timeout(wait time.Duration) (context.Context, context.CancelFu
 		tick := time.NewTicker(look)
 		defer tick.Stop()
 		var still, all time.Duration
+		begun := time.Now()
 		last := sc.moved()
 		for {
 			select {
@@ -45,7 +48,7 @@ func (sc *script) timeout(wait time.Duration) (context.Context, context.CancelFu
 			if now := sc.moved(); now != last {
 				last, still = now, 0
 			}
-			if still >= wait || all >= timeoutFactor*wait {
+			if still >= wait || all >= timeoutFactor*wait || time.Since(begun) > max(longest, timeoutFactor*wait) {
 				cancel(fmt.Errorf("%w: nothing happened for %v", context.DeadlineExceeded, wait))
 				return
 			}

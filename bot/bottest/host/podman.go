@@ -114,7 +114,13 @@ func RemoveContainers(ctx context.Context, names []string) error {
 	// the mounts of a container that just ended may be busy for a moment
 	var last error
 	err := Poll(ctx, func() (bool, error) {
-		_, last = MustPodman(ctx, append([]string{"rm", "--force", "--ignore", "--time", "0", "--volumes"}, names...)...)
+		trying, cancel := context.WithTimeout(ctx, removeTime)
+		defer cancel()
+		_, last = MustPodman(trying, append([]string{"rm", "--force", "--ignore", "--time", "0", "--volumes"}, names...)...)
+		if trying.Err() != nil {
+			last = fmt.Errorf("%w; in the kernel:\n%s", last, stuck())
+			return false, last
+		}
 		return last == nil, nil
 	})
 	if err != nil {
@@ -133,6 +139,25 @@ func RemoveContainers(ctx context.Context, names []string) error {
 		return fmt.Errorf("remove volumes: %w: %w", err, last)
 	}
 	return nil
+}
+
+// removeTime is what podman may take to remove a script's containers, which takes a second.
+const removeTime = 2 * time.Minute
+
+// stuck lists podman's processes and the runtime's, each with the function of the kernel in which it waits.
+func stuck() string {
+	var lines []string
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		argv := strings.Split(string(text), "\x00")
+		switch filepath.Base(argv[0]) {
+		case "podman", "runc", "crun":
+			in, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "wchan"))
+			lines = append(lines, fmt.Sprintf("%s %.150q in %s", filepath.Base(filepath.Dir(file)), argv, in))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // killMonitors kills the conmon processes of commands that were executed in containers that no longer exist. Half a
