@@ -38,6 +38,7 @@ type Cluster struct {
 	server *api
 	cfg    Config
 	log    zerolog.Logger
+	trap   *trap // nil: this process creates no pods
 }
 
 var _ sandbox.Engine = (*Cluster)(nil)
@@ -54,6 +55,11 @@ func Connect(ctx context.Context, cfg Config, log zerolog.Logger) (*Cluster, err
 		return nil, errNoSandboxes
 	} else if err != nil {
 		return nil, fmt.Errorf("look for %s: %w", version, err)
+	}
+	if cfg.DoorCert != nil {
+		if c.trap, err = openTrap(ctx); err != nil {
+			return nil, err
+		}
 	}
 	log.Info().Str("server", a.base.Host).Str("namespace", a.namespace).Msg("rooms' sandboxes run on Kubernetes")
 	return c, nil
@@ -189,4 +195,7 @@ func (c *Cluster) Door(certificate tls.Certificate,
 }
 
 // Close closes idle connections.
-func (c *Cluster) Close() { c.server.http.CloseIdleConnections() }
+func (c *Cluster) Close() {
+	c.trap.close()
+	c.server.http.CloseIdleConnections()
+}

@@ -73,7 +73,10 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 	case s.Metadata.Deleted != nil:
 		return s, false, nil
 	}
-	e.is.Image, e.is.Strength = s.Metadata.Annotations[annotationImage], s.Metadata.Annotations[annotationStrong]
+	e.is.Image = s.Metadata.Annotations[annotationImage]
+	if e.is.Strength, err = e.trap.in(cmp.Or(s.Metadata.Annotations[annotationStrong], e.strength)); err != nil {
+		return s, false, err
+	}
 	e.is.Outdated = s.Metadata.Annotations[annotationSpec] != e.template.print()
 	if e.spec.Fresh && e.is.Outdated {
 		e.log.Info().Str("sandbox", s.Metadata.Name).Str("room", e.spec.Room).

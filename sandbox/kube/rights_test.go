@@ -34,7 +34,7 @@ func TestRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	cluster, err := Connect(ctx, Config{Kubeconfig: kubeconfig, Storage: "1Gi"}, zerolog.Nop())
+	cluster, err := Connect(ctx, Config{Kubeconfig: kubeconfig, Storage: "1Gi", DoorCert: []byte("c")}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +43,9 @@ func TestRights(t *testing.T) {
 	ensure := func() error {
 		is, err := cluster.Ensure(ctx, spec)
 		id = is.ID
+		if want, _ := cluster.trap.in(cluster.cfg.strength(spec)); err == nil && is.Strength != want {
+			err = fmt.Errorf("the strength is %s, not %s", is.Strength, want)
+		}
 		return err
 	}
 	calls := []struct {
