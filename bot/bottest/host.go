@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,6 +38,9 @@ func (h *Host) Analyze(ctx context.Context) error { return h.suite.home.Analyze(
 
 // Close closes the bots, stops the homeserver and removes its data.
 func (h *Host) Close() error { return h.suite.close() }
+
+// Homeserver is the homeserver's address, "IP:port".
+func (h *Host) Homeserver() string { return strings.TrimPrefix(h.suite.home.URL(), "http://") }
 
 // Image is the image of the rooms' containers.
 func (h *Host) Image() string { return h.suite.image }

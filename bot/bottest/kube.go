@@ -3,13 +3,13 @@ package bottest
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"matrix-tui/bot/bottest/host"
+	"matrix-tui/sandbox/sandboxtest"
 )
 
 // kube is the cluster of deploy/kube-test, in whose folder MATRIX_TUI_KUBE says that it is; "" = rooms have containers of
@@ -29,20 +29,15 @@ func (sc *script) onKube() error {
 	if kube() == "" || sc.bot.cluster != nil {
 		return nil
 	}
-	at, err := os.ReadFile(filepath.Join(kube(), "host-address"))
+	door, err := sandboxtest.DoorIn(kube())
 	if err != nil {
-		return fmt.Errorf("find the cluster: %w", err)
+		return err
 	}
-	free, err := net.Listen("tcp", strings.TrimSpace(string(at))+":0")
-	if err != nil {
-		return fmt.Errorf("find a port for the door: %w", err)
-	}
-	door := free.Addr().String()
 	sc.bot.cluster = map[string]string{
 		"SANDBOX_ENGINE": "kubernetes", "KUBECONFIG": filepath.Join(kube(), "admin.kubeconfig"), "KUBE_NAMESPACE": "default",
 		"KUBE_DOOR": door, "KUBE_LISTEN": door, "KUBE_STORAGE": "1g",
 	}
-	return free.Close()
+	return nil
 }
 
 // inPod runs a command in a room's pod, and passes its output on.
@@ -65,8 +60,12 @@ func (sc *script) geminisInPod(ctx context.Context, place string, parked bool) (
 	if err != nil {
 		return "", err
 	}
+	return sc.suite.podGeminis(ctx, name, parked)
+}
+
+func (s *suite) podGeminis(ctx context.Context, name string, parked bool) (string, error) {
 	argv := append([]string{"exec", strings.ToLower(name), "--container", "sandbox", "--"}, host.ListGeminis...)
-	out, err := sc.suite.kubectl(ctx, argv...).Output()
+	out, err := s.kubectl(ctx, argv...).Output()
 	if err != nil {
 		return "", fmt.Errorf("list processes of pod %s: %w", name, err)
 	}

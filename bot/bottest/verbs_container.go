@@ -203,6 +203,13 @@ func (b *Bot) ProcessorTime(ctx context.Context, containers ...string) (sum time
 // parked is a line for each Gemini that is parked in the containers.
 func (b *Bot) parked(ctx context.Context, containers []string) (lines []string, err error) {
 	for _, container := range containers {
+		if kube() != "" {
+			found, err := b.script.suite.podGeminis(ctx, container, true)
+			if err == nil && found != "" {
+				lines = append(lines, strings.Split(found, "\n")...)
+			}
+			continue // there may be no pod yet
+		}
 		id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", container)
 		if err != nil {
 			continue // not yet

@@ -57,7 +57,8 @@ var sections = []section{
 	{name: "schedule", do: measureSchedule},
 	{name: "page", do: measurePage},
 	{name: "update", do: measureUpdate},
-	{name: "idle", do: measureIdle}, // memory and start, with many rooms
+	{name: "idle", do: measureIdle},                  // memory and start, with many rooms
+	{name: "engine", do: measureEngine, drill: true}, // what other sections compare with podman's command line
 	{name: "scale", do: measureScale, drill: true},
 }
 
@@ -70,7 +71,8 @@ func main() {
 		containers = flag.Int("containers", 200, "containers of the largest bot")
 		only       = flag.String("only", "",
 			"measure the sections that match this `regexp`: state message reply first answer parked gateway rooms "+
-				"crowd burst waiting schedule page update idle, or scale, which takes long")
+				"crowd burst waiting schedule page update idle; or engine, the rows that rooms in a cluster have as well, "+
+				"whose folder is in MATRIX_TUI_KUBE; or scale, which takes long")
 		scale   = flag.Int("scale", 1000, "rooms of section scale")
 		analyze = flag.Bool("analyze", false,
 			"in section scale, run ANALYZE on the homeserver's databases first, as Dendrite needs with thousands of rooms on "+

@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	"bot/command":           {"agent/gemini", "bot/alert", "bot/matrix", "bot/models", "bot/outbox", "bot/policy", "bot/proof", "bot/recall", "bot/roster", "bot/schedule", "bot/status", "bot/stop", "bot/task", "bot/text", "bot/update", "sandbox", "state"},
 	"bot/clock":             {"state"},
 	"bot/crash":             {},
-	"bot/bottest":           {"agent/agenttest", "bot/bottest/baddisk", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
+	"bot/bottest":           {"agent/agenttest", "bot/bottest/baddisk", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "sandbox/sandboxtest", "state"}, // only names from sandbox, and where a door may be; from state, what a script writes into a journal
 	"bot/bottest/baddisk":   {},
 	"bot/bottest/element":   {"bot/bottest/host"},
 	"bot/bottest/host":      {},

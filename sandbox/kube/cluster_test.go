@@ -167,11 +167,13 @@ func TestClusterNodeDies(t *testing.T) {
 func TestClusterOpenNetwork(t *testing.T) {
 	s := newSite(t)
 	spec := s.spec(1)
-	operate(t, "network", "open")
 	t.Cleanup(func() { operate(t, "network", "closed") })
-	c := s.ensure(spec)
-	if _, err := c.StartRun(t.Context(), sandbox.RunSpec{ID: "r", Argv: []string{"true"}}); !errors.Is(err, sandbox.ErrWeak) {
-		t.Errorf("%v, want ErrWeak", err)
+	for _, network := range []string{"host", "open"} {
+		operate(t, "network", network)
+		c := s.ensure(spec)
+		if _, err := c.StartRun(t.Context(), sandbox.RunSpec{ID: "r", Argv: []string{"true"}}); !errors.Is(err, sandbox.ErrWeak) {
+			t.Errorf("%s: %v, want ErrWeak", network, err)
+		}
 	}
 }
 

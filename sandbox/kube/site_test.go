@@ -20,6 +20,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
+	"matrix-tui/sandbox/sandboxtest"
 )
 
 // site is a bot's part of the cluster: everything but the bot.
@@ -37,16 +38,10 @@ type site struct {
 func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
-	at, err := os.ReadFile(filepath.Join(os.Getenv("MATRIX_TUI_KUBE"), "host-address"))
-	if err != nil {
-		t.Fatal("MATRIX_TUI_KUBE must name the folder of a cluster of deploy/kube-test: ", err)
-	}
-	free, err := net.Listen("tcp", strings.TrimSpace(string(at))+":0")
-	if err != nil {
+	var err error
+	if s.address, err = sandboxtest.DoorIn(os.Getenv("MATRIX_TUI_KUBE")); err != nil {
 		t.Fatal(err)
 	}
-	s.address = free.Addr().String()
-	free.Close()
 	s.open()
 	t.Cleanup(func() { s.end() })
 	return s

@@ -1,0 +1,251 @@
+//go:build kube
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"matrix-tui/agent/agenttest"
+	"matrix-tui/bot/bottest"
+	"matrix-tui/bot/bottest/person"
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/sandboxtest"
+)
+
+const podRules = `
+rules:
+  - {when: 'Its exit code was', say: 'it has slept'}
+  - {when: '\]: sleep', tool: '.', say: 'it has slept'}
+  - {when: '\]: sleep', call: [{name: run_shell_command, args: {command: 'sleep 20; echo slept >>/workspace/log'}}]}
+  - {when: '\]: number (\d+)', say: 'got {{1}}'}
+`
+
+// TestClusterBot runs the bot itself in the cluster, as deploy/kubernetes says, with the images that its build made:
+// MATRIX_TUI_KUBE_BOT names the bot's. The homeserver and the model are on the host. What the cluster lacks, the test
+// does: a Service, and a NetworkPolicy that lets the bot's pod out.
+func TestClusterBot(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	host, err := bottest.OpenHost(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	account, err := host.NewBot(ctx, "in-pod", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := agenttest.Load([]byte(podRules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	account.Model().SetScript(rules)
+	alice, err := host.Person(ctx, "alice-in-pod", "password-alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(alice.Close)
+	c := cluster{t: t, dir: os.Getenv("MATRIX_TUI_KUBE")}
+	model, key := account.ModelAPI()
+	_, password := account.Login()
+	c.apply(fmt.Sprintf("MATRIX_HOMESERVER=http://%s\nMATRIX_USER=%s\nMATRIX_PASSWORD=%s\nMATRIX_OWNERS=%s\n"+
+		"GEMINI_API_KEY=%s\nGEMINI_BASE_URL=http://%s\nGEMINI_MODEL=gemini-3.1-pro-preview\nMATRIX_ALLOW=@*:localhost\n",
+		c.forward(host.Homeserver()), account.ID(), password, alice.ID(), key, c.forward(strings.TrimPrefix(model, "http://"))))
+
+	room, err := alice.CreateRoom(ctx, person.RoomSpec{Invite: []string{account.ID()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	greeted := func(m person.Msg) bool { return m.Sender == account.ID() && m.Kind == "m.notice" }
+	if _, err := alice.Wait(ctx, room, greeted); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(text string) func(want string) {
+		t.Helper()
+		event, err := alice.Say(ctx, room, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(want string) {
+			t.Helper()
+			final, err := alice.Wait(ctx, room, func(m person.Msg) bool { return m.Final() && m.Answers(event) })
+			if err != nil || !strings.HasPrefix(final.Body, want) {
+				t.Fatalf("%q: %q, %v", text, final.Body, err)
+			}
+		}
+	}
+	ask("number 7")("got 7")
+	sandboxes := c.kubectl("get", "pods", "-l", "app.kubernetes.io/managed-by=matrix-tui", "-o", "name")
+	if want := "pod/" + strings.ToLower(sandbox.NameFor(room)); sandboxes != want {
+		t.Errorf("pods of rooms: %q, want %q", sandboxes, want)
+	}
+	t.Log(c.kubectl("exec", "matrix-tui-0", "--", "matrix-tui", "doctor"))
+
+	// A task outlives the bot's pod, and the bot's next pod answers it, once.
+	answered := ask("sleep")
+	for c.kubectl("exec", strings.TrimPrefix(sandboxes, "pod/"), "-c", "sandbox", "--", "sh", "-c", "grep -lx sleep /proc/[0-9]*/comm || true") == "" {
+		time.Sleep(100 * time.Millisecond)
+	}
+	c.kubectl("delete", "pod", "matrix-tui-0", "--grace-period=1", "--wait=false")
+	answered("it has slept")
+	ask("number 8")("got 8")
+	if log := c.kubectl("exec", strings.TrimPrefix(sandboxes, "pod/"), "-c", "sandbox", "--", "cat", "/workspace/log"); log != "slept" {
+		t.Errorf("the task ran more than once: %q", log)
+	}
+	finals := 0
+	for _, m := range alice.Messages(room) {
+		if m.Sender == account.ID() && m.Final() {
+			finals++
+		}
+	}
+	if finals != 3 {
+		t.Errorf("%d answers to 3 messages", finals)
+	}
+}
+
+// cluster is the cluster of deploy/kube-test, with the bot in it.
+type cluster struct {
+	t   *testing.T
+	dir string
+}
+
+func (c cluster) operate(verb string, args ...string) string {
+	c.t.Helper()
+	argv := append([]string{verb, c.dir}, args...)
+	out, err := exec.Command("../../deploy/kube-test/cluster", argv...).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("cluster %v: %v: %s", argv, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (c cluster) kubectl(args ...string) string {
+	c.t.Helper()
+	return c.operate("kubectl", append([]string{"-n", "matrix-tui"}, args...)...)
+}
+
+// apply starts the bot from the manifests, with these secrets.
+func (c cluster) apply(secrets string) {
+	c.t.Helper()
+	bot, tag, _ := strings.Cut(os.Getenv("MATRIX_TUI_KUBE_BOT"), ":")
+	if tag == "" {
+		c.t.Fatal("MATRIX_TUI_KUBE_BOT must name the bot's image, with its tag")
+	}
+	address, err := os.ReadFile(filepath.Join(c.dir, "service-address"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	// kustomize reads resources by relative paths only.
+	overlay, err := os.MkdirTemp("../../deploy/kubernetes", ".test-")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { os.RemoveAll(overlay) })
+	files := map[string]string{"secrets": secrets, "kustomization.yaml": fmt.Sprintf(`
+resources: [..]
+namespace: matrix-tui
+images: [{name: registry.example.org/matrix-tui, newName: %[1]s, newTag: %[2]q}]
+configMapGenerator:
+  - {name: matrix-tui-settings, behavior: merge, literals: ["SANDBOX_IMAGE=%[1]s-sandbox:%[2]s", "KUBE_STORAGE=1g", LOG_LEVEL=debug]}
+patches:
+  - {target: {kind: Service}, patch: '[{op: add, path: /spec/clusterIP, value: %[3]s}]'}
+`, bot, tag, strings.TrimSpace(string(address)))}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(overlay, name), []byte(text), 0o600); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.operate("kubectl", "apply", "-f", "../../deploy/kubernetes/namespace.yaml")
+	c.t.Cleanup(func() { c.operate("kubectl", "delete", "namespace", "matrix-tui", "--ignore-not-found") })
+	c.kubectl("create", "secret", "generic", "matrix-tui", "--from-env-file", filepath.Join(overlay, "secrets"))
+	c.operate("kubectl", "apply", "-k", overlay)
+	c.serve(strings.TrimSpace(string(address)))
+	defer func() {
+		if c.t.Failed() {
+			c.t.Log(c.kubectl("describe", "pod", "matrix-tui-0"))
+		}
+	}()
+	c.kubectl("rollout", "status", "statefulset/matrix-tui", "--timeout=2m")
+}
+
+// serve does for the bot's pod what a kube-proxy and an engine for NetworkPolicy do.
+func (c cluster) serve(service string) {
+	var mu sync.Mutex
+	pod := ""
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for ctx.Err() == nil {
+			out, _ := exec.CommandContext(ctx, "../../deploy/kube-test/cluster", "kubectl", c.dir, "-n", "matrix-tui", "get", "pod",
+				"matrix-tui-0", "--ignore-not-found", "-o", "jsonpath={.status.podIP}").Output()
+			if at := string(out); at != "" && at != pod {
+				_ = exec.CommandContext(ctx, "../../deploy/kube-test/cluster", "exempt", c.dir, at).Run()
+				mu.Lock()
+				pod = at
+				mu.Unlock()
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(300 * time.Millisecond):
+			}
+		}
+	})
+	c.t.Cleanup(func() { cancel(); watching.Wait() })
+	c.relay(net.JoinHostPort(service, "3129"), func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return net.JoinHostPort(pod, "3129")
+	})
+}
+
+// forward returns an address at which the bot's pod reaches a port of the host's loopback.
+func (c cluster) forward(to string) string {
+	c.t.Helper()
+	at, err := sandboxtest.DoorIn(c.dir)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.relay(at, func() string { return to })
+	return at
+}
+
+// relay joins each connection to an address with another one.
+func (c cluster) relay(at string, to func() string) {
+	c.t.Helper()
+	listener, err := net.Listen("tcp", at)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer from.Close()
+				target, err := net.DialTimeout("tcp", to(), 5*time.Second)
+				if err != nil {
+					return
+				}
+				defer target.Close()
+				go func() {
+					_, _ = io.Copy(target, from)
+					target.Close()
+				}()
+				_, _ = io.Copy(from, target)
+			}()
+		}
+	}()
+}
