@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"matrix-tui/sandbox"
 )
@@ -76,6 +77,43 @@ func supervisorKilled(t *testing.T, _ *Site, c *sandbox.Container) {
 	if got := sleepers(t, c); len(got) != 0 {
 		t.Errorf("still sleeping: %q", got)
 	}
+}
+
+// parked: a run that waits for its input is continued with it, or is discarded.
+func parked(t *testing.T, s *Site, c *sandbox.Container) {
+	park := func() {
+		t.Helper()
+		until, err := c.ParkRun(t.Context(), parking("touch /tmp/ready; cat; exit 3"))
+		if err != nil || time.Until(until) < time.Minute {
+			t.Fatal(until, err)
+		}
+		Until(t, "it is ready", func() bool { return Sh(t, c, "rm /tmp/ready 2>/dev/null && echo yes || true") == "yes" })
+	}
+	for id, warm := range map[string]bool{"warm": true, "cold": false} {
+		park()
+		if !warm {
+			if err := s.Rooms.Unpark(t.Context(), c.Room); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out strings.Builder
+		status, err := c.Run(t.Context(), continuing(id), &out, func(bool) {})
+		if want := map[bool]string{true: "hello", false: "cold\nhello"}[warm]; err != nil || status.Warm != warm || out.String() != want || (status.Code == 3) != warm {
+			t.Errorf("%s: %q, %+v, %v", id, out.String(), status, err)
+		}
+	}
+}
+
+// parking is a script that is started before it is needed.
+func parking(script string) sandbox.Parking {
+	run := sandbox.RunSpec{ID: "parked-1", Dir: "/", Argv: []string{"sh", "-c", script}}
+	return sandbox.Parking{Run: run, Key: "key", For: time.Hour, Facts: sandbox.Facts{Tree: "/workspace"}}
+}
+
+// continuing is a run that continues it.
+func continuing(id string) sandbox.RunSpec {
+	return sandbox.RunSpec{ID: id, Dir: "/", Argv: []string{"sh", "-c", "echo cold; cat"}, Input: []byte("hello"),
+		Warm: &sandbox.Warm{Key: "key", Input: []byte("hello")}}
 }
 
 // outOfMemory: the status of a command killed because memory ran out says so.
