@@ -19,7 +19,6 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/bindings/images"
 	"github.com/containers/podman/v5/pkg/bindings/volumes"
-	"github.com/containers/podman/v5/pkg/domain/entities/types"
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state/roomname"
@@ -159,11 +158,11 @@ func needPodman(t testing.TB) *Podman {
 // testRoom returns a made-up room whose container and volumes are removed after the test.
 func testRoom(t testing.TB) string {
 	t.Helper()
-	p := needPodman(t)
 	var digits [5]byte
 	rand.Read(digits[:])
 	room := "!test-sandbox-" + hex.EncodeToString(digits[:]) + ":localhost"
-	t.Cleanup(func() { sweep(t, p, room, NameFor(room)) })
+	p := needPodman(t)
+	t.Cleanup(func() { sweep(t, p, room, NameFor(room), WholeName(room)) })
 	return room
 }
 
@@ -171,10 +170,12 @@ func testRoom(t testing.TB) string {
 func workspaceVolume(room string) string { return volumeKinds[0] + roomname.Short(room) }
 func homeVolume(room string) string      { return volumeKinds[1] + roomname.Short(room) }
 
-func sweep(t testing.TB, p *Podman, room, name string) {
+func sweep(t testing.TB, p *Podman, room string, names ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
-	containers.Remove(p.with(ctx), name, new(containers.RemoveOptions).WithForce(true).WithIgnore(true))
+	for _, name := range names {
+		containers.Remove(p.with(ctx), name, new(containers.RemoveOptions).WithForce(true).WithIgnore(true))
+	}
 	for _, volume := range []string{workspaceVolume(room), homeVolume(room), volumeKinds[0] + roomname.Whole(room), volumeKinds[1] + roomname.Whole(room)} {
 		volumes.Remove(p.with(ctx), volume, new(volumes.RemoveOptions).WithForce(true))
 	}
@@ -183,7 +184,12 @@ func sweep(t testing.TB, p *Podman, room, name string) {
 // testSpec is a container for a made-up room.
 func testSpec(t testing.TB) Spec {
 	t.Helper()
-	room := testRoom(t)
+	return specFor(t, testRoom(t))
+}
+
+// specFor is a container for a room.
+func specFor(t testing.TB, room string) Spec {
+	t.Helper()
 	gatewayFor(t, testRooms, room)
 	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Runtime: os.Getenv("SANDBOX_RUNTIME")}
 }
@@ -229,6 +235,25 @@ func sh(t testing.TB, container *Container, script string) string {
 	return strings.TrimSpace(string(result.Stdout))
 }
 
+// start starts a shell script as a run.
+func start(t testing.TB, container *Container, id, script string) {
+	t.Helper()
+	if _, err := container.StartRun(t.Context(), RunSpec{ID: id, Argv: []string{"sh", "-c", script}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// follow reads a run to its end.
+func follow(t testing.TB, container *Container, id string) (string, RunStatus) {
+	t.Helper()
+	var out bytes.Buffer
+	status, err := container.FollowRun(t.Context(), id, 0, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), status
+}
+
 // pause pauses a container, if the host can.
 func pause(t testing.TB, container *Container) {
 	t.Helper()
@@ -257,8 +282,4 @@ func until(t testing.TB, what string, true func() bool) {
 		}
 	}
 	t.Fatalf("not within %v: %s", hung, what)
-}
-
-func volumeOptions(name string) types.VolumeCreateOptions {
-	return types.VolumeCreateOptions{Name: name}
 }

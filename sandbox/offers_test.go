@@ -157,24 +157,6 @@ func TestTakeLateOffer(t *testing.T) {
 	})
 }
 
-// A connection that does not answer is given up for the next one, or for podman.
-func TestOddOffers(t *testing.T) {
-	for name, do := range map[string]func(c net.Conn){
-		"closed": func(c net.Conn) { c.Close() },
-		"silent": func(c net.Conn) { io.Copy(io.Discard, c) },
-	} {
-		spec := testSpec(t)
-		container := ensure(t, spec)
-		until(t, "the container offers a connection", func() bool { return offered(testRooms, spec.Room) })
-		ours, theirs := net.Pipe()
-		go do(theirs)
-		testRooms.Offer(container.Room, ours, "")
-		if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"echo", "hello"}}); err != nil || string(result.Stdout) != "hello\n" {
-			t.Errorf("%s: %+v, %v", name, result, err)
-		}
-	}
-}
-
 // forged is a container that only its offers lead to.
 func forged() (*Rooms, *Container) {
 	r := NewRooms(nil, zerolog.Nop())

@@ -185,7 +185,7 @@ func TestVersion(t *testing.T) {
 
 // No goroutine or descriptor is leaked, even if a caller leaves early.
 func TestNoLeaks(t *testing.T) {
-	container := elsewhere(t, testContainer(t))
+	container := beside(testContainer(t))
 	start(t, container, "r", "echo hello; exec sleep 1000")
 	work := func() {
 		sh(t, container, "true")

@@ -32,7 +32,7 @@ func TestLostContainer(t *testing.T) {
 		t.Fatal("no new container was created")
 	}
 	sh(t, container, "test -S /run/gateway/sock && ! test -e /lost")
-	sh(t, elsewhere(t, lost), "test -e /lost && ! test -e /run/gateway/sock")
+	sh(t, beside(lost), "test -e /lost && ! test -e /run/gateway/sock")
 }
 
 // After a restart of the bot, the first connection says until when a run waits, and later ones do not. It can be discarded

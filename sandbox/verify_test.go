@@ -68,7 +68,7 @@ func TestWeakContainerRunsNothing(t *testing.T) {
 
 // An image whose boxinit does not know how to carry out an operation runs nothing.
 func TestOldImage(t *testing.T) {
-	container := elsewhere(t, testContainer(t))
+	container := beside(testContainer(t))
 	sh(t, container, `cd /usr/bin; mv boxinit other; printf '#!/bin/sh\necho usage: boxinit >&2; exit 2' >boxinit; chmod +x boxinit`)
 	begun := false
 	_, err := container.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}, io.Discard, func(bool) { begun = true })

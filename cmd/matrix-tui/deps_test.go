@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 	"cmd/scripted-model":    {"agent/agenttest"},
 	"deploy/release":        {"bot/crash", "bot/update", "state"},
 	"sandbox":               {"sandbox/boxinit"},
-	"sandbox/kube":          {"sandbox", "sandbox/boxinit", "sandbox/boxinit/relay"},
+	"sandbox/kube":          {"sandbox", "sandbox/boxinit", "sandbox/boxinit/relay", "sandbox/gateway"},
 	"sandbox/boxinit":       {"sandbox/boxinit/relay"},
 	"sandbox/boxinit/relay": {},
 	"sandbox/gateway":       {},

@@ -18,14 +18,15 @@ func pipe(a, b net.Conn, idle time.Duration) {
 	}
 	alive()
 	var wg sync.WaitGroup
-	wg.Go(func() { oneWay(a, b, alive) })
-	oneWay(b, a, alive)
+	wg.Go(func() { OneWay(a, b, 32<<10, alive) })
+	OneWay(b, a, 32<<10, alive)
 	wg.Wait()
 }
 
-// oneWay copies until from ends and passes the end on; after an error it closes both.
-func oneWay(to, from net.Conn, alive func()) {
-	buf := make([]byte, 32<<10)
+// OneWay copies until from ends and passes the end on; after an error it closes both. It holds a buffer of that size,
+// and calls alive before each write.
+func OneWay(to, from net.Conn, size int, alive func()) {
+	buf := make([]byte, size)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {

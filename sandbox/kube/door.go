@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,16 +33,6 @@ type Door struct {
 	strangers chan struct{}
 	lines     lines
 	tokenTime time.Duration // for tests, which do not wait ten seconds
-
-	welcomed, refused, failed atomic.Int64
-}
-
-// Counts say how many connections the door has had.
-type Counts struct {
-	Welcomed int64 // joined to a gateway
-	Refused  int64 // of no pod of a room
-	Failed   int64 // for another reason; a relay comes again
-	Open     int   // joined now
 }
 
 // NewDoor returns a door with this certificate. It admits pods whose token is for the audience. Join opens a connection
@@ -62,11 +51,6 @@ func NewDoor(a *api, certificate tls.Certificate, audience string,
 		lines:     lines{of: map[string]int{}},
 		tokenTime: tokenTime,
 	}
-}
-
-// Counts returns the door's counters.
-func (d *Door) Counts() Counts {
-	return Counts{d.welcomed.Load(), d.refused.Load(), d.failed.Load(), d.lines.count()}
 }
 
 // Serve accepts connections until ctx ends. Then it closes the listener and all connections, and waits for their end.
@@ -109,7 +93,6 @@ func (d *Door) serve(ctx context.Context, raw net.Conn) {
 	room, err := d.admit(ctx, raw, conn)
 	var refused refusal
 	if errors.As(err, &refused) {
-		d.refused.Add(1)
 		d.warn.Warn().Stringer("from", raw.RemoteAddr()).Str("reason", string(refused)).Msg("a pod was refused")
 		if _, err := conn.Write([]byte{relay.DoorRefused}); err == nil {
 			conn.Close()
@@ -120,7 +103,6 @@ func (d *Door) serve(ctx context.Context, raw net.Conn) {
 		err = d.welcome(ctx, conn, room)
 	}
 	if err != nil && ctx.Err() == nil {
-		d.failed.Add(1)
 		d.warn.Warn().Stringer("from", raw.RemoteAddr()).Err(err).Msg("a pod's connection failed")
 	}
 }
@@ -200,7 +182,6 @@ func (d *Door) welcome(ctx context.Context, conn *tls.Conn, room string) error {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("welcome a pod of room %s: %w", room, err)
 	}
-	d.welcomed.Add(1)
 	d.log.Debug().Str("room", room).Msg("a pod's connection joined")
 	couple(conn, gateway)
 	return nil

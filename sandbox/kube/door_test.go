@@ -115,7 +115,7 @@ func TestRefusals(t *testing.T) {
 			if !strings.Contains(w.logs.String(), c.reason) {
 				t.Errorf("the log is %s", w.logs)
 			}
-			if got := w.door.Counts(); c.reason != "" && got != (Counts{Refused: 1}) {
+			if got := w.told(); c.reason != "" && got != (told{refused: 1}) {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -202,8 +202,8 @@ func TestGatewayAway(t *testing.T) {
 	w := newWorld(t, func(d *Door) {
 		d.join = func(context.Context, string) (net.Conn, error) { return nil, errors.New("closed") }
 	})
-	if got := w.answer(theToken + "\n"); got != "nothing" || w.door.Counts() != (Counts{Failed: 1}) {
-		t.Errorf("%s, %+v", got, w.door.Counts())
+	if got := w.answer(theToken + "\n"); got != "nothing" || w.told() != (told{failed: 1}) {
+		t.Errorf("%s, %+v", got, w.told())
 	}
 }
 
@@ -225,7 +225,7 @@ func TestRoomIsFull(t *testing.T) {
 		t.Errorf("the answer is %s", got)
 	}
 	conn.Close()
-	w.wait("end", func() bool { return w.door.Counts().Open == maxLines-1 })
+	w.wait("end", func() bool { return w.joined() == maxLines-1 })
 	for range maxLines - 1 {
 		w.door.lines.leave(denRoom)
 	}
@@ -258,7 +258,7 @@ func TestLines(t *testing.T) {
 			l.leave(room)
 		}
 	}
-	if l.common != 0 || l.open != 0 || len(l.of) != 0 {
+	if l.common != 0 || len(l.of) != 0 {
 		t.Errorf("%+v", &l)
 	}
 }

@@ -16,7 +16,6 @@ type lines struct {
 	mu     sync.Mutex
 	of     map[string]int
 	common int // of all rooms, those beyond a room's own
-	open   int
 }
 
 // enter reports whether the room may have one more connection, which lasts until leave.
@@ -30,24 +29,16 @@ func (l *lines) enter(room string) (leave func(), ok bool) {
 		l.common++
 	}
 	l.of[room]++
-	l.open++
 	return func() { l.leave(room) }, true
 }
 
 func (l *lines) leave(room string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open--
 	if l.of[room]--; l.of[room] >= ownLines {
 		l.common--
 	}
 	if l.of[room] == 0 {
 		delete(l.of, room)
 	}
-}
-
-func (l *lines) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.open
 }

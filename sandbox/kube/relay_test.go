@@ -60,8 +60,8 @@ func TestRelayed(t *testing.T) {
 	if got := w.reviews(); len(got) != 1 {
 		t.Errorf("the token was reviewed %d times", len(got))
 	}
-	w.wait("end of all connections", func() bool { return w.door.Counts().Open == 0 })
-	if got := w.door.Counts(); got != (Counts{Welcomed: 4}) {
+	w.wait("end of all connections", func() bool { return w.joined() == 0 })
+	if got := w.told(); got != (told{welcomed: 4}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestBotRestarts(t *testing.T) {
 		t.Errorf("%q, %v", four, err)
 	}
 	time.Sleep(600 * time.Millisecond) // the longest pause
-	if got := w.door.Counts().Welcomed; got != 2 {
+	if got := w.told().welcomed; got != 2 {
 		t.Errorf("%d connections, but only 2 clients have not gone", got)
 	}
 }
@@ -134,13 +134,13 @@ func TestClusterAway(t *testing.T) {
 			t.Errorf("%s: the answer is %s", name, got)
 		}
 	}
-	failed := w.door.Counts().Failed
+	failed := w.told().failed
 	conn := p.offer()
-	w.wait("second try", func() bool { return w.door.Counts().Failed >= failed+2 })
+	w.wait("second try", func() bool { return w.told().failed >= failed+2 })
 	w.change(func() { w.broken = nil })
 	w.offered()
 	upgraded(t, conn)
-	if got := w.door.Counts().Refused; got != 0 {
+	if got := w.told().refused; got != 0 {
 		t.Errorf("%d refused", got)
 	}
 }
@@ -166,7 +166,7 @@ func TestRelayRefused(t *testing.T) {
 	if got := p.stderr.String(); got != "boxinit: the bot refuses this pod\n" {
 		t.Errorf("%q", got)
 	}
-	if got := w.door.Counts(); got.Refused != 3 || len(w.reviews()) != 1 {
+	if got := w.told(); got.refused != 3 || len(w.reviews()) != 1 {
 		t.Errorf("%+v, %d reviews", got, len(w.reviews()))
 	}
 }
@@ -180,11 +180,11 @@ func TestOtherCertificate(t *testing.T) {
 	}
 	p := w.relay(other)
 	p.offer()
-	w.wait("third try", func() bool { return w.door.Counts().Failed >= 3 })
+	w.wait("third try", func() bool { return w.told().failed >= 3 })
 	if got := p.stderr.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "not the bot") {
 		t.Errorf("%q", got)
 	}
-	if got := w.door.Counts(); len(w.reviews()) != 0 || got.Welcomed+got.Refused != 0 {
+	if got := w.told(); len(w.reviews()) != 0 || got.welcomed+got.refused != 0 {
 		t.Errorf("%+v, %d reviews", got, len(w.reviews()))
 	}
 }

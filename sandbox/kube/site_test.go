@@ -37,6 +37,7 @@ type site struct {
 // newSite connects to the cluster and opens the door, as the bot does.
 func newSite(t testing.TB) *site {
 	t.Helper()
+	operate(t, "volumes") // those of earlier tests can be used again
 	s := &site{t: t, dir: t.TempDir()}
 	var err error
 	if s.address, err = sandboxtest.DoorIn(os.Getenv("MATRIX_TUI_KUBE")); err != nil {
@@ -90,13 +91,18 @@ func (s *site) open() {
 // spec is a new room's.
 func (s *site) spec(number int) sandbox.Spec {
 	s.t.Helper()
-	room := fmt.Sprintf("!Kube-%d-%d:localhost", number, time.Now().UnixNano())
+	return s.specOf(s.t, fmt.Sprintf("!Kube-%d-%d:localhost", number, time.Now().UnixNano()))
+}
+
+// specOf is a room's, of which nothing is left after the test.
+func (s *site) specOf(t testing.TB, room string) sandbox.Spec {
+	t.Helper()
 	if _, err := s.gate.Open(room); err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	s.t.Cleanup(func() {
+	t.Cleanup(func() {
 		if err := s.cluster.Remove(context.Background(), sandbox.NameFor(room), room, room); err != nil {
-			s.t.Error(err)
+			t.Error(err)
 		}
 	})
 	return sandbox.Spec{Room: room, Image: os.Getenv("MATRIX_TUI_KUBE_IMAGE"), Memory: 512 << 20, CPUs: 1}

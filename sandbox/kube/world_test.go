@@ -122,13 +122,32 @@ func (w *world) open(address string) {
 		cancel()
 		select {
 		case err := <-ended:
-			if err != nil || w.door.Counts().Open != 0 || len(w.door.strangers) != 0 {
-				w.t.Errorf("the door ends with %v, %+v, %d strangers", err, w.door.Counts(), len(w.door.strangers))
+			if err != nil || w.joined() != 0 || len(w.door.strangers) != 0 {
+				w.t.Errorf("the door ends with %v, %d joined, %d strangers", err, w.joined(), len(w.door.strangers))
 			}
 		case <-time.After(soon):
 			w.t.Error("the door does not end")
 		}
 	})
+}
+
+// told are the connections that the door's log tells of.
+type told struct{ welcomed, refused, failed int }
+
+func (w *world) told() told {
+	text := w.logs.String()
+	return told{strings.Count(text, "a pod's connection joined"), strings.Count(text, "a pod was refused"),
+		strings.Count(text, "a pod's connection failed")}
+}
+
+// joined is how many connections are joined now.
+func (w *world) joined() (n int) {
+	w.door.lines.mu.Lock()
+	defer w.door.lines.mu.Unlock()
+	for _, of := range w.door.lines.of {
+		n += of
+	}
+	return n
 }
 
 // offered waits for what a container has offered.

@@ -1,4 +1,5 @@
-// Package sandboxtest gives tests a real container. It is for tests only, and never runs the bot.
+// Package sandboxtest gives tests a real container, and checks that an engine keeps its contract. It is for tests only,
+// and never runs the bot.
 package sandboxtest
 
 import (
