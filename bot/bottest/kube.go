@@ -42,7 +42,12 @@ func (sc *script) onKube() error {
 
 // inPod runs a command in a room's pod, and passes its output on.
 func (sc *script) inPod(ctx context.Context, neg bool, name string, args []string) error {
-	cmd := sc.suite.kubectl(ctx, append([]string{"exec", strings.ToLower(name), "--container", "sandbox", "--"}, args...)...)
+	return sc.ended(sc.suite.kubectl(ctx, append([]string{"exec", strings.ToLower(name), "--container", "sandbox", "--"},
+		args...)...), neg)
+}
+
+// ended runs a command, and passes its output on.
+func (sc *script) ended(cmd *exec.Cmd, neg bool) error {
 	cmd.Stdout, cmd.Stderr = sc.ts.Stdout(), sc.ts.Stderr()
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
@@ -72,14 +77,21 @@ func (s *suite) podGeminis(ctx context.Context, name string, parked bool) (strin
 	return host.GeminisIn(string(out), parked), nil
 }
 
-// removePods removes the sandboxes of the script's rooms.
+// removePods removes the sandboxes of the script's rooms, and their volumes.
 func (sc *script) removePods(ctx context.Context) error {
-	argv := []string{"delete", "sandbox", "--ignore-not-found", "--wait=false"}
+	pods := []string{"delete", "sandbox", "--ignore-not-found", "--cascade=foreground"}
+	claims := []string{"delete", "persistentvolumeclaim", "--ignore-not-found"}
 	for _, name := range sc.containers {
-		argv = append(argv, strings.ToLower(name))
+		room := strings.TrimPrefix(strings.ToLower(name), "sandbox-")
+		pods = append(pods, "sandbox-"+room)
+		claims = append(claims, "workspace-"+room, "home-"+room)
 	}
-	if out, err := sc.suite.kubectl(ctx, argv...).CombinedOutput(); err != nil {
-		return fmt.Errorf("remove sandboxes: %w: %.500s", err, out)
+	for _, argv := range [][]string{pods, claims} {
+		if out, err := sc.suite.kubectl(ctx, argv...).CombinedOutput(); err != nil {
+			return fmt.Errorf("remove sandboxes: %w: %.500s", err, out)
+		}
 	}
-	return nil
+	sc.suite.wiping.Lock()
+	defer sc.suite.wiping.Unlock()
+	return sc.suite.onCluster(ctx, "volumes")
 }

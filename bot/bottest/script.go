@@ -68,6 +68,8 @@ type script struct {
 	said       map[string][]string // room ID → events that the bot must finish
 	mayBeLost  map[string]string   // room ID → the bot's last event when the homeserver was started: a restored one may lack it
 	noted      map[string]string   // remembered processes and containers
+	killed     []string            // parts of the cluster
+	operated   bool                // the script has used kubectl
 	tmpfs      bool
 	disk       *baddisk.Disk // below the state folder, if it can fail
 
@@ -200,6 +202,7 @@ func (sc *script) clear(ctx context.Context) error {
 	if sc.ownHome {
 		err = errors.Join(err, sc.home.Stop(ctx))
 	}
+	err = errors.Join(err, sc.mend(ctx))
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
 		err = errors.Join(err, host.RemoveContainers(ctx, sc.containers), sc.removeImages(ctx))
 		if kube() != "" && len(sc.containers) > 0 {

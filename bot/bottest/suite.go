@@ -42,6 +42,7 @@ type suite struct {
 	counter atomic.Int32
 	shop    shop              // of releases
 	drills  map[string]*drill // of the scripts that Kills plays, by name
+	wiping  sync.Mutex        // of the cluster's volumes
 }
 
 // Run runs every script in dir. If something is missing on the host (podman, the image, the homeserver), it skips, or
@@ -76,6 +77,11 @@ func openSuite(t *testing.T) *suite {
 	}
 	if _, err := s.program(); err != nil { // before any script's time starts
 		t.Fatal(err)
+	}
+	if kube() != "" {
+		if err := s.onCluster(ctx, "volumes"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return s
 }

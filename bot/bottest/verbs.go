@@ -201,6 +201,10 @@ var verbs = []verb{
 	{"container", "ROOM", 1, 1, false, doContainer},         // remember the container's ID
 	{"same-container", "ROOM", 1, 1, true, doSameContainer}, // it is still the same
 
+	// what happens to the cluster that rooms are in, until the script ends: PART is one of deploy/kube-test/cluster;
+	// node: $pod is the room's pod, $node is the node that it is on, and $other the other one; kubectl: as the administrator
+	{"kube", "kill|start PART…|node ROOM|kubectl ARG…", 2, -1, true, doKube},
+
 	// the model
 	{"model", "FILE", 1, 1, false, doModel},
 	// sent since the last model-saw; !model-saw: in the whole script

@@ -270,6 +270,10 @@ func (sc *script) containerID(ctx context.Context, place string) (string, error)
 	if err != nil {
 		return "", err
 	}
+	if kube() != "" {
+		id, err := sc.suite.kubectl(ctx, "get", "pod", strings.ToLower(name), "--output", "jsonpath={.metadata.uid}").Output()
+		return string(id), err
+	}
 	id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", name)
 	return strings.TrimSpace(id), err
 }

@@ -20,7 +20,7 @@ type tests struct {
 
 // players are the tests that play scripts, each with its folder of them.
 var players = map[string]string{"TestConversations": "testdata", "TestMachines": "testdata/vps",
-	"TestDrills": "testdata/long"}
+	"TestDrills": "testdata/long", "TestClusterFaults": "testdata/kube"}
 
 // twice is what the name of a script ends with that is played again in encrypted rooms, or on Synapse, and each what it
 // may end with if it is played with several values.
