@@ -53,8 +53,14 @@ func Run(ctx context.Context, a *cli.App, args []string) error {
 	if err := here.AtStart(); err != nil { // before anything else
 		return err
 	}
-	cfg, err := complete(ctx, a, nil)
+	cfg, err := a.Config(nil)
 	if err != nil {
+		return err
+	}
+	if cfg.Maintenance { // whatever else is missing: a login, for example
+		return maintain(ctx, cli.Logger(a.Stderr, cfg.LogLevel))
+	}
+	if cfg, err = complete(ctx, a, nil); err != nil {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
