@@ -174,7 +174,8 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 		func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive, b.Stalled); return nil },
 		func(ctx context.Context) error { parts.Recall.Work(ctx); return nil },
 		func(ctx context.Context) error {
-			return control.ServeControl(ctx, dir, control.Control{Bot: b, Updater: on.releases}, log)
+			return control.ServeControl(ctx, dir, control.Control{Bot: b, Updater: on.releases,
+				Alive: once(ready, b.Alive)}, log)
 		},
 	}
 	if on.rehearsal != nil {
