@@ -288,6 +288,7 @@ func botConfig(cfg *settings.Config, log zerolog.Logger) bot.Config {
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), QuotaWait: time.Duration(cfg.QuotaWait),
 		NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
-		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), Version: cli.Version(), Log: log,
+		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), NoUpdates: releases.Elsewhere(),
+		Version: cli.Version(), Log: log,
 	}
 }
