@@ -126,7 +126,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	})
 	b.commands = &command.Deps{
 		Bot: commandBot{b}, Roster: b.roster, Proof: b.proof, Pairing: pairing, Alerts: b.watch, Updates: parts.Updates,
-		PageURL: cfg.PageURL,
+		NoUpdates: cfg.NoUpdates, PageURL: cfg.PageURL,
 	}
 	b.judge = &admit.Judge{Journal: parts.Journal, Roster: b.roster, Profile: &b.profile, Waits: b.waits, Group: &b.work,
 		Joins: cfg.Debounce > 0}

@@ -62,6 +62,7 @@ type Config struct {
 	MediaMax         int64          // maximum size of one file in bytes, incoming and outgoing
 	AlertRoom        string         // room for alerts about the host; "": none, unless `!alerts here` sets one
 	PageURL          string         // where people reach the page, without a slash at its end; "": there is none
+	NoUpdates        string         // why the bot cannot update itself; "": it was not installed from a release
 	Version          string
 	// Rehearsal ends Run with Ready's error before the first batch of events is stored.
 	Rehearsal bool

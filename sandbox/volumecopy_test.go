@@ -57,6 +57,22 @@ mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /roo
 		t.Errorf("got %s, want %s", got, want)
 	}
 
+	// The room's own container does the same.
+	var again bytes.Buffer
+	if err := PackVolumes(ctx, ensure(t, Spec{Room: from, Image: image}), &again); err != nil || !bytes.Equal(again.Bytes(), data) {
+		t.Errorf("packed: %v, %d bytes; exported were %d", err, again.Len(), len(data))
+	}
+	sh(t, container, "echo mine > mine; rm link")
+	if err := UnpackVolumes(ctx, container, &again); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, container, `cat link /root/.profile2; stat -c '%a %u %F' dir pipe /root/.profile2; stat -c %s sparse; ls mine 2>&1 || true`); !strings.HasPrefix(got, want+"\n") || !strings.Contains(got, "No such file") {
+		t.Errorf("unpacked: %s, want %s", got, want)
+	}
+	if err := UnpackVolumes(ctx, container, strings.NewReader("no archive")); err == nil || !strings.Contains(err.Error(), "tar ended with code 2") {
+		t.Errorf("no archive: %v", err)
+	}
+
 	// Existing contents are left alone, or replaced on request.
 	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), false); !errors.Is(err, ErrNotEmpty) {
 		t.Errorf("filled volumes: %v", err)

@@ -24,8 +24,11 @@ type Deps struct {
 	Proof   *proof.Rules
 	Pairing *policy.Pairing
 	Alerts  *alert.Watch
-	Updates update.Updater // nil if the bot was not installed from a release
+	Updates update.Updater // nil if the bot cannot update itself
 	PageURL string         // where people reach the page; "": there is none
+
+	// NoUpdates says why it cannot; "" = it was not installed from a release.
+	NoUpdates string
 
 	updating atomic.Value // string: event ID of the order whose update this process has started
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"matrix-tui/bot/update"
 )
 
 func TestParseCommand(t *testing.T) {
@@ -101,6 +103,15 @@ func TestTakes(t *testing.T) {
 	for body, want := range map[string]bool{"!rooms all": true, "!rooms now": false, "!reset Sandbox": true, "!reset all of it": false, "!reset sandboxs": false, "!model my-model": true, "!compact the port": true, "!memory": true, "!alerts": false, "!task": false} {
 		if c, rest, ok := Parse(body); !ok || c.Takes(rest) != want {
 			t.Errorf("%q: %v, want %v", body, !want, want)
+		}
+	}
+}
+
+// Who cannot update itself says how it is updated.
+func TestNoUpdates(t *testing.T) {
+	for _, c := range []struct{ says, want string }{{"", update.NotInstalled}, {update.InPod, update.InPod}} {
+		if got, err := selfUpdate(t.Context(), &Call{Deps: &Deps{NoUpdates: c.says}}); got != c.want || err != nil {
+			t.Errorf("%q, %v; want %q", got, err, c.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,10 @@ import (
 // plainUpdate answers a message that asks for an update in plain words with the command to use.
 func (c *Call) plainUpdate() string {
 	if !c.byOwner() {
-		return "Only my owners can update me, by `!self_update`."
+		return "Only my owners can update me."
+	}
+	if c.Updates == nil {
+		return cmp.Or(c.NoUpdates, update.NotInstalled)
 	}
 	return "To update me, send `!self_update`: it shows what is new and installs the newest release. " +
 		"`!self_update REF` takes a tag, a branch or a commit."
@@ -25,7 +29,7 @@ func (c *Call) plainUpdate() string {
 // again.
 func selfUpdate(ctx context.Context, c *Call) (string, error) {
 	if c.Updates == nil {
-		return "I was not installed from a release, so I cannot update myself. `deploy/install` sets this up.", nil
+		return cmp.Or(c.NoUpdates, update.NotInstalled), nil
 	}
 	o, ok := update.Parse(c.text)
 	if !ok {

@@ -15,6 +15,14 @@ import (
 	"matrix-tui/state/sentence"
 )
 
+// What a bot says that cannot update itself.
+const (
+	NotInstalled = "I was not installed from a release, so I cannot update myself. `deploy/install` sets this up."
+	// InPod is for a bot in a cluster.
+	InPod = "I run in a cluster, so I cannot update myself. The operator builds the images of the new release and " +
+		"applies them, as `deploy/README.md` says under Kubernetes. Tasks that run go on."
+)
+
 // Updater installs newer releases of the program. When a method returns, its changes are on disk.
 type Updater interface {
 	// Begin records an order. known reports that the same event was recorded before and must not be acted on again.

@@ -104,7 +104,7 @@ var arrows = map[string][]string{
 	"cmd/matrix-tui/account":  {"bot/matrix", "bot/matrix/e2ee", "bot/matrix/oauth", "cmd/matrix-tui/cli", "cmd/matrix-tui/settings", "state"},
 	"cmd/matrix-tui/backup":   {"bot/matrix/e2ee", "cmd/matrix-tui/cli", "cmd/matrix-tui/engine", "cmd/matrix-tui/settings", "sandbox", "state", "state/memory"},
 	"cmd/matrix-tui/cli":      {"bot/matrix", "cmd/matrix-tui/settings"},
-	"cmd/matrix-tui/engine":   {"cmd/matrix-tui/cli", "cmd/matrix-tui/settings", "sandbox", "sandbox/kube"},
+	"cmd/matrix-tui/engine":   {"cmd/matrix-tui/cli", "cmd/matrix-tui/settings", "sandbox", "sandbox/gateway", "sandbox/kube"},
 	"cmd/matrix-tui/clitest":  {"cmd/matrix-tui/cli", "state"},
 	"cmd/matrix-tui/control":  {"bot", "bot/update", "deploy/release"},
 	"cmd/matrix-tui/doctor":   {"bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/models", "bot/policy", "bot/text", "cmd/matrix-tui/cli", "cmd/matrix-tui/engine", "cmd/matrix-tui/rooms", "cmd/matrix-tui/settings", "sandbox", "agent/gemini", "sandbox/gateway", "sandbox/kube", "state", "state/memory"},

@@ -11,6 +11,7 @@
 //	matrix-tui backup       write everything the bot keeps into one file
 //	matrix-tui restore      restore a backup into an empty state directory
 //	matrix-tui self-update  install the newest release
+//	matrix-tui alive        fail if the running bot is stuck
 //	matrix-tui release      build, select and pack releases
 //	matrix-tui seccomp      print the containers' seccomp profile
 //	matrix-tui version      print the version
@@ -53,6 +54,7 @@ var commands = []cli.Command{
 	{Name: "backup", About: "write the bot's state into one file", Run: backup.Command},
 	{Name: "restore", About: "restore a backup into an empty state folder", Run: backup.Restore},
 	{Name: "self-update", About: "install the newest release, or a given one", Run: releases.SelfUpdate},
+	{Name: "alive", About: "fail if the running bot is stuck: for a pod's probe", Run: serve.Alive},
 	{Name: "release", About: "build, use or pack a release", Run: releases.Make},
 	{Name: "seccomp", About: "print the seccomp profile of containers, for the nodes of a cluster", Run: engine.Seccomp},
 	{Name: "version", About: "print the version", Run: releases.Version},

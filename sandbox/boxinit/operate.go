@@ -143,6 +143,9 @@ func (o *operation) execute() Reply {
 	stderr := &limited{to: o.frames.Stream(FrameStderr), left: c.MaxOutput}
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), c.Env...), c.Dir, straggling
+	if c.Whole {
+		cmd.WaitDelay = 0
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.input(), stdout, stderr
 	if err := cmd.Start(); err != nil {
 		return Reply{Error: fmt.Sprintf("start %s: %v", c.Argv[0], err)}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -122,6 +124,19 @@ func TestExecute(t *testing.T) {
 		t.Errorf("a command that leaves a process behind: %+v", left)
 	}
 	exec.Command("kill", strings.TrimSpace(pid)).Run()
+}
+
+// A command's output is cut a while after its end if the caller does not read on, unless all of it counts.
+func TestWholeOutput(t *testing.T) {
+	const size = 50_000 // so much fits into the pipe that the command ends at once
+	for _, whole := range []bool{true, false} {
+		a := request(t, testStore(t), Request{Op: OpExec, Command: &Command{Argv: []string{"head", "-c", strconv.Itoa(size), "/dev/zero"}, MaxOutput: math.MaxInt64, Whole: whole}})
+		go a.frames.Send(nil)
+		time.Sleep(straggling + straggling/2)
+		if reply := a.reply(); reply.Failed() || reply.Code != 0 || (a.out.Len() == size) != whole {
+			t.Errorf("whole %v: %+v, %d bytes", whole, reply, a.out.Len())
+		}
+	}
 }
 
 func TestOperations(t *testing.T) {

@@ -193,6 +193,9 @@ type Command struct {
 	Dir string
 	// MaxOutput bounds stdout and stderr, in bytes each. The rest is dropped.
 	MaxOutput int64
+	// Whole says that the output counts up to its last byte: it is waited for, also if the caller reads slowly, or if
+	// something that the command has left running keeps it open.
+	Whole bool `json:",omitempty"`
 }
 
 // Reply is the outcome of an operation.

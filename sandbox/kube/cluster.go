@@ -35,6 +35,8 @@ type Config struct {
 type Cluster struct {
 	pods
 	volumes
+	Copies *Copies // nil: volumes are not copied
+
 	server *api
 	cfg    Config
 	log    zerolog.Logger

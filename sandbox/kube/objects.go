@@ -1,6 +1,9 @@
 package kube
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // What is here of Kubernetes' objects, and of agent-sandbox's, is what this package reads or writes. Agent-sandbox's
 // API is young: everything about its shape is in this file. Source: agents.x-k8s.io/v1beta1 of agent-sandbox 0.5.
@@ -138,4 +141,14 @@ func (s sandboxObject) state() string {
 		return "running"
 	}
 	return "created"
+}
+
+// has reports whether the pod has a claim.
+func (s sandboxObject) has(claim string) bool {
+	all, _ := s.Spec.PodTemplate.Spec["volumes"].([]any)
+	return slices.ContainsFunc(all, func(v any) bool {
+		volume, _ := v.(map[string]any)
+		of, _ := volume["persistentVolumeClaim"].(map[string]any)
+		return of["claimName"] == claim
+	})
 }

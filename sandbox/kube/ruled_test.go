@@ -4,9 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rs/zerolog"
 )
 
 // ruled is an API server with the rights that the manifests give the bot.
@@ -16,6 +21,32 @@ type ruled struct {
 	may, did  map[string]bool
 	objects   map[string]map[string]any // by path
 	uids      int
+	began     func(room string) // called, if not nil, when a pod of a room begins to run
+}
+
+func newRuled(t *testing.T) *ruled {
+	objects := manifestsOf(t)
+	return &ruled{namespace: objects["Role matrix-tui"].Metadata.Namespace, may: rightsOf(t, objects),
+		did: map[string]bool{}, objects: map[string]map[string]any{}}
+}
+
+// connect connects to the API server.
+func (s *ruled) connect(t *testing.T) *Cluster {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	err := os.WriteFile(kubeconfig, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"c",`+
+		`"contexts":[{"name":"c","context":{"cluster":"c","namespace":"`+s.namespace+`"}}],`+
+		`"clusters":[{"name":"c","cluster":{"server":"`+server.URL+`"}}]}`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := Connect(t.Context(), Config{Kubeconfig: kubeconfig, Storage: "1Gi", DoorCert: []byte("c")}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster
 }
 
 // rightsOf returns the rights of roles, such as "get agents.x-k8s.io/sandboxes in the namespace".
@@ -166,6 +197,9 @@ func (s *ruled) control(path string, o map[string]any) {
 	s.put(pod, map[string]any{"kind": "Pod", "metadata": map[string]any{"name": of["name"], "labels": template["labels"],
 		"annotations": template["annotations"], "ownerReferences": []any{map[string]any{"apiVersion": version, "kind": kind,
 			"name": of["name"], "uid": of["uid"], "controller": true}}}})
+	if s.began != nil {
+		go s.began(template["annotations"].(map[string]any)[annotationRoom].(string))
+	}
 }
 
 // review says that a token is that of the only pod.

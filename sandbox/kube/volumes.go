@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state/roomname"
-	"matrix-tui/state/sentence"
 )
 
 // volumes are the rooms' persistent volume claims.
@@ -37,23 +35,52 @@ func (v volumes) claimsOf(ctx context.Context, room string) (names [2]string, er
 }
 
 func (v volumes) claimOf(ctx context.Context, kind, room string) (string, error) {
-	for _, name := range []string{nameOf(kind + roomname.Short(room)), nameOf(kind + roomname.Whole(room))} {
-		var there claim
-		err := v.call(ctx, http.MethodGet, v.claims(name), nil, &there)
-		if errors.Is(err, sandbox.ErrNotFound) {
-			err = v.call(ctx, http.MethodPost, v.claims(""), v.claim(name, room), &there)
-		}
-		if errors.Is(err, sandbox.ErrNameTaken) { // created concurrently
-			err = v.call(ctx, http.MethodGet, v.claims(name), nil, &there)
-		}
-		if err != nil {
-			return "", fmt.Errorf("create volume claim %s: %w", name, err)
-		}
-		if there.Metadata.room() == room {
-			return name, nil
-		}
+	name, err := v.find(ctx, kind, room)
+	if !errors.Is(err, sandbox.ErrNotFound) {
+		return name, err
 	}
-	return "", fmt.Errorf("volume claims of room %s: %w", room, sandbox.ErrForeign)
+	err = v.call(ctx, http.MethodPost, v.claims(""), v.claim(name, room), nil)
+	if errors.Is(err, sandbox.ErrNameTaken) { // created concurrently
+		name, err = v.find(ctx, kind, room)
+	}
+	if err != nil {
+		return "", fmt.Errorf("create volume claim %s: %w", name, err)
+	}
+	return name, nil
+}
+
+// find returns the name of one of the room's claims. ErrNotFound means that there is none, and that the name is free.
+// Another room may have the same short name: then it is the one with the whole hash.
+func (v volumes) find(ctx context.Context, kind, room string) (string, error) {
+	name, whole := nameOf(kind+roomname.Short(room)), nameOf(kind+roomname.Whole(room))
+	of, err := v.owner(ctx, name)
+	if err == nil && of == room {
+		return name, nil
+	}
+	taken := err == nil
+	if !taken && !errors.Is(err, sandbox.ErrNotFound) {
+		return "", err
+	}
+	switch of, other := v.owner(ctx, whole); {
+	case other == nil && of == room:
+		return whole, nil
+	case other == nil:
+		return "", fmt.Errorf("volume claims of room %s: %w", room, sandbox.ErrForeign)
+	case !errors.Is(other, sandbox.ErrNotFound):
+		return "", other
+	case taken:
+		return whole, other
+	}
+	return name, err
+}
+
+// owner returns whose claim that is.
+func (v volumes) owner(ctx context.Context, name string) (room string, err error) {
+	var there claim
+	if err := v.call(ctx, http.MethodGet, v.claims(name), nil, &there); err != nil {
+		return "", fmt.Errorf("read volume claim %s: %w", name, err)
+	}
+	return there.Metadata.room(), nil
 }
 
 // claim returns a new claim.
@@ -92,13 +119,12 @@ func (v volumes) removeAll(ctx context.Context, room string) error {
 
 // HasVolumes reports whether the room has at least one volume.
 func (v volumes) HasVolumes(ctx context.Context, room string) (bool, error) {
-	rooms, err := v.VolumeRooms(ctx)
-	for _, one := range rooms {
-		if one == room {
-			return true, nil
+	for _, kind := range kinds {
+		if _, err := v.find(ctx, kind, room); !errors.Is(err, sandbox.ErrNotFound) {
+			return err == nil, err
 		}
 	}
-	return false, err
+	return false, nil
 }
 
 // VolumeRooms returns the rooms of all claims, by the claim's name.
@@ -113,14 +139,3 @@ func (v volumes) VolumeRooms(ctx context.Context) (map[string]string, error) {
 
 // Usage returns nothing: only the nodes know how full volumes are.
 func (volumes) Usage(context.Context) (map[string]int64, error) { return nil, nil }
-
-// ExportVolumes writes the room's volumes as a tar archive.
-func (volumes) ExportVolumes(context.Context, string, string, io.Writer) error { return errNoCopy }
-
-// ImportVolumes is the inverse of ExportVolumes.
-func (volumes) ImportVolumes(context.Context, string, string, io.Reader, bool) error {
-	return errNoCopy
-}
-
-var errNoCopy = sentence.New(errors.New("volumes are not copied from or to a cluster"),
-	"matrix-tui does not copy volumes from or to a cluster yet. Use the snapshots of the cluster's storage.")

@@ -17,13 +17,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/cmd/matrix-tui/cli"
-	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
-	"matrix-tui/state/clean"
-	"matrix-tui/state/roomname"
-	"matrix-tui/state/sentence"
 	"matrix-tui/state/transcripts"
 )
 
@@ -51,7 +47,7 @@ type manifest struct {
 // backupFormat is 2 since backups have no list of checksums.
 const backupFormat = 2
 
-func Command(ctx context.Context, a *cli.App, args []string) error {
+func Command(ctx context.Context, a *cli.App, args []string) (err error) {
 	flags := a.Flags("backup")
 	volumes := flags.Bool("volumes", false, "include the rooms' files: /workspace and /root of each")
 	file, err := a.ParseOne(flags, args, "FILE")
@@ -69,11 +65,11 @@ func Command(ctx context.Context, a *cli.App, args []string) error {
 	} else if !filepath.IsAbs(file) {
 		file = filepath.Join(a.Dir, file)
 	}
-	if *volumes {
-		if b.podman, err = engine.Connect(ctx, cfg, nil, zerolog.Nop()); err != nil {
+	if b.running = state.InUse(b.dir); *volumes {
+		if err := b.connect(ctx, cli.Logger(a.Stderr, settings.Level(zerolog.WarnLevel))); err != nil {
 			return err
 		}
-		defer b.podman.Close()
+		defer cli.Closing(&err, b.disconnect)
 	}
 	size, err := b.write(ctx, file)
 	if err != nil {
@@ -97,7 +93,11 @@ type backup struct {
 	dir    string
 	say    io.Writer
 	podman sandbox.Engine // nil: no volumes
+	end    func()         // of its use
 	out    io.Writer      // instead of a file; nil: none
+
+	running bool // the bot runs
+	lock    *state.DirLock
 
 	files, rooms, left int
 }
@@ -151,7 +151,7 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 func (b *backup) fill(ctx context.Context, to *packer, tmp string) error {
 	stored := cli.LoadLogin(b.cfg)
 	m := manifest{Format: backupFormat, Made: time.Now().UTC(), Version: cli.Version(), Homeserver: stored.Homeserver,
-		User: stored.UserID, Running: state.InUse(b.dir)}
+		User: stored.UserID, Running: b.running}
 	names, err := b.volumeNames(ctx)
 	if err != nil {
 		return err
@@ -212,49 +212,6 @@ func (b *backup) pack(to *packer, path, name string) error {
 	}
 	b.files++
 	return to.add("state/"+name, info.Size(), f)
-}
-
-// packVolumes adds a room's volumes in pieces, followed by an end marker. If one room
-// fails, it says so, and the others continue.
-func (b *backup) packVolumes(ctx context.Context, to *packer, name, room string) error {
-	folder := "volumes/" + name + "/"
-	w := &pieces{to: to, folder: folder}
-	err := b.podman.ExportVolumes(ctx, room, string(b.cfg.Image), w)
-	switch err = errors.Join(err, w.flush()); {
-	case w.broken != nil:
-		return w.broken
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		b.left++
-		fmt.Fprintf(b.say, "matrix-tui: room %s: %s\n", clean.Text(room), sentence.Text(err))
-		return nil
-	}
-	b.rooms++
-	return to.add(folder+"end", 0, strings.NewReader(""))
-}
-
-// volumeNames returns the rooms that have volumes, by folder name.
-func (b *backup) volumeNames(ctx context.Context) (map[string]string, error) {
-	if b.podman == nil {
-		return nil, nil
-	}
-	store, err := state.ReadStore(b.dir)
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]string{}
-	for _, room := range store.Rooms() {
-		room = store.VolumesOf(room)
-		there, err := b.podman.HasVolumes(ctx, room)
-		if err != nil {
-			return nil, fmt.Errorf("look for the volumes of %s: %w", room, err)
-		}
-		if there {
-			names["sandbox-"+roomname.Whole(room)] = room
-		}
-	}
-	return names, nil
 }
 
 // stateFiles are the files in a state folder that a restart needs, except the

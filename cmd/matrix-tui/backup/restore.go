@@ -49,13 +49,8 @@ func Restore(ctx context.Context, a *cli.App, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := &restore{cfg: cfg, dir: string(cfg.StateDir), file: file, manifest: m, names: names, force: *force, say: a.Stdout}
-	if *volumes {
-		if r.podman, err = engine.Connect(ctx, cfg, nil, zerolog.Nop()); err != nil {
-			return err
-		}
-		defer r.podman.Close()
-	}
+	r := &restore{cfg: cfg, dir: string(cfg.StateDir), file: file, manifest: m, names: names, volumes: *volumes,
+		force: *force, say: a.Stdout, log: cli.Logger(a.Stderr, settings.Level(zerolog.WarnLevel))}
 	if err := r.all(ctx); err != nil {
 		return err
 	}
@@ -85,9 +80,11 @@ type restore struct {
 	dir, file string
 	manifest  manifest
 	names     map[string]bool // of the backup's members
+	volumes   bool            // restore them, too
 	force     bool
-	podman    sandbox.Engine // nil: no volumes
+	podman    sandbox.Engine // with volumes, while the lock is held
 	say       io.Writer
+	log       zerolog.Logger
 	aside     string // where the state that was there is now
 }
 
@@ -169,15 +166,21 @@ func (r *restore) unpack(ctx context.Context, to string) error {
 
 // podmanPart fills the volumes of the rooms that are complete in the backup.
 func (r *restore) podmanPart(ctx context.Context) error {
-	if r.podman == nil {
+	if !r.volumes {
 		return nil
 	}
 	if len(r.manifest.Volumes) == 0 {
 		return errors.New("the backup contains no volumes: it was made without -volumes")
 	}
+	podman, end, err := engine.ForVolumes(ctx, r.cfg, r.log)
+	if err != nil {
+		return err
+	}
+	defer end()
+	r.podman = podman
 	in := &volumesIn{ctx: ctx, r: r}
 	defer in.abandon()
-	err := eachMember(r.file, in.take)
+	err = eachMember(r.file, in.take)
 	return errors.Join(err, in.finish())
 }
 
@@ -189,7 +192,7 @@ func (r *restore) farewell() {
 	if r.aside != "" {
 		fmt.Fprintf(r.say, "The previous state is in %s.\n", r.aside)
 	}
-	if len(m.Volumes) > 0 && r.podman == nil {
+	if len(m.Volumes) > 0 && !r.volumes {
 		fmt.Fprintln(r.say, "The backup also contains the rooms' files: use -volumes to restore them.")
 	}
 	if m.User != "" && string(r.cfg.User) != "" && string(r.cfg.User) != m.User &&

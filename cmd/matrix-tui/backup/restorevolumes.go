@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"matrix-tui/cmd/matrix-tui/settings"
+	"matrix-tui/state/clean"
 )
 
 // volumesIn restores the volumes in a backup one room at a time: the pieces go into a
@@ -14,6 +17,8 @@ type volumesIn struct {
 	ctx  context.Context
 	r    *restore
 	name string // of the room that is being filled
+	room string
+	n    int // rooms that were filled
 	pipe *io.PipeWriter
 	done chan error
 }
@@ -45,6 +50,7 @@ func (v *volumesIn) take(member string, data io.Reader) error {
 func (v *volumesIn) begin(name string) {
 	v.name = name
 	room := v.r.manifest.Volumes[name]
+	v.room = room
 	if room == "" || !v.r.names["volumes/"+name+"/end"] {
 		fmt.Fprintf(v.r.say, "The files of %s are incomplete in the backup and were skipped.\n", name)
 		return
@@ -65,7 +71,11 @@ func (v *volumesIn) finish() error {
 	}
 	_ = v.pipe.Close() // never fails
 	v.pipe = nil
-	return <-v.done
+	err := <-v.done
+	if v.n++; err == nil && v.r.cfg.Engine == settings.Kubernetes { // as in packVolumes
+		fmt.Fprintf(v.r.say, "%s: restored (%d)\n", clean.Text(v.room), v.n)
+	}
+	return err
 }
 
 // abandon interrupts the current room.

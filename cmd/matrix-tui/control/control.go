@@ -2,6 +2,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,12 +28,19 @@ import (
 // running bot for an update. Access to it is limited to the bot's user.
 const controlName = "control.sock"
 
+// request is what the command line asks for: an update, or whether the bot is stuck.
+type request struct {
+	update.Order
+	Alive bool `json:",omitempty"`
+}
+
 // controlReply is a line of the bot's answer.
 type controlReply struct {
 	Say       string `json:"say,omitempty"`
 	Error     string `json:"error,omitempty"`
 	Switching bool   `json:"switching,omitempty"` // the new release takes over now
 	Nothing   bool   `json:"nothing,omitempty"`   // there is nothing new
+	Alive     bool   `json:"alive,omitempty"`     // the bot is not stuck
 }
 
 // ErrNotInstalled is the answer of a program that no update can replace.
@@ -43,6 +51,7 @@ var ErrNotInstalled = errors.New("this program is not in a release folder: run B
 type Control struct {
 	Bot     *bot.Bot
 	Updater *release.Updater // nil if this program is not in a release folder
+	Alive   func(context.Context) error
 }
 
 // ServeControl serves callers until ctx ends.
@@ -84,15 +93,23 @@ func (c Control) answer(ctx context.Context, conn net.Conn) error {
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return err
 	}
-	var o update.Order
-	if err := json.NewDecoder(io.LimitReader(conn, 4<<10)).Decode(&o); err != nil {
+	var asked request
+	if err := json.NewDecoder(io.LimitReader(conn, 4<<10)).Decode(&asked); err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
 	send := func(line controlReply) {
 		_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
 		_ = json.NewEncoder(conn).Encode(line)
 	}
-	err := ErrNotInstalled
+	if asked.Alive {
+		if err := c.Alive(ctx); err != nil {
+			send(controlReply{Error: SaidOf(err)})
+		} else {
+			send(controlReply{Alive: true})
+		}
+		return nil
+	}
+	err, o := ErrNotInstalled, asked.Order
 	if c.Updater != nil {
 		_, err = c.Updater.Begin(o)
 	}
@@ -138,6 +155,32 @@ func CallUpdate(ctx context.Context, dir string, o update.Order, out io.Writer) 
 		}
 		fmt.Fprintln(out, line.Say)
 	}
+}
+
+// aliveTime is how long the bot may take to say that it is not stuck: its own check takes ten seconds at most.
+const aliveTime = 14 * time.Second
+
+// CallAlive asks a running bot whether it is stuck. It is an error if none answers.
+func CallAlive(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, aliveTime)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlName))
+	if err != nil {
+		return fmt.Errorf("reach the bot: %w", err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if err := json.NewEncoder(conn).Encode(request{Alive: true}); err != nil {
+		return fmt.Errorf("ask the bot: %w", err)
+	}
+	var line controlReply
+	if err := json.NewDecoder(conn).Decode(&line); err != nil {
+		return fmt.Errorf("the bot does not answer: %w", cmp.Or(ctx.Err(), err))
+	}
+	if !line.Alive {
+		return fmt.Errorf("the bot is stuck: %s", line.Error)
+	}
+	return nil
 }
 
 // SaidOf is the command line's message for a failed update.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/update"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/deploy/release"
@@ -25,6 +26,14 @@ func FindInstalled() *Installed {
 		return &Installed{base, commit}
 	}
 	return nil
+}
+
+// Elsewhere says how this program is updated if it is in a pod, "" = it is not.
+func Elsewhere() string {
+	if os.Getenv("KUBERNETES_SERVICE_HOST") == "" {
+		return ""
+	}
+	return update.InPod
 }
 
 // AtStart is the first step of a run: it notes what became of an update that was under way.

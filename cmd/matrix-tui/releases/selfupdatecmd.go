@@ -38,6 +38,9 @@ func SelfUpdate(ctx context.Context, a *cli.App, args []string) error {
 		return err
 	}
 	here := FindInstalled()
+	if elsewhere := Elsewhere(); here == nil && elsewhere != "" {
+		return errors.New(elsewhere)
+	}
 	if here == nil {
 		return control.ErrNotInstalled
 	}

@@ -2,11 +2,10 @@ package serve
 
 import (
 	"context"
-	"net"
-	"path/filepath"
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
@@ -29,9 +28,5 @@ func openDoor(ctx context.Context, cfg *settings.Config, rooms *sandbox.Rooms, g
 	if err != nil {
 		return nil, err
 	}
-	door := cluster.Door(certificate, func(ctx context.Context, room string) (net.Conn, error) {
-		var dialer net.Dialer
-		return dialer.DialContext(ctx, "unix", filepath.Join(gate.Folder(room), "sock"))
-	})
-	return func(ctx context.Context) error { return door.Serve(ctx, listener) }, nil
+	return engine.Door(cluster, certificate, gate, listener), nil
 }

@@ -53,8 +53,14 @@ func Run(ctx context.Context, a *cli.App, args []string) error {
 	if err := here.AtStart(); err != nil { // before anything else
 		return err
 	}
-	cfg, err := complete(ctx, a, nil)
+	cfg, err := a.Config(nil)
 	if err != nil {
+		return err
+	}
+	if cfg.Maintenance { // whatever else is missing: a login, for example
+		return maintain(ctx, cli.Logger(a.Stderr, cfg.LogLevel))
+	}
+	if cfg, err = complete(ctx, a, nil); err != nil {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
@@ -168,7 +174,8 @@ func serve(ctx context.Context, cfg *settings.Config, log zerolog.Logger, on hos
 		func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive, b.Stalled); return nil },
 		func(ctx context.Context) error { parts.Recall.Work(ctx); return nil },
 		func(ctx context.Context) error {
-			return control.ServeControl(ctx, dir, control.Control{Bot: b, Updater: on.releases}, log)
+			return control.ServeControl(ctx, dir, control.Control{Bot: b, Updater: on.releases,
+				Alive: once(ready, b.Alive)}, log)
 		},
 	}
 	if on.rehearsal != nil {
@@ -281,6 +288,7 @@ func botConfig(cfg *settings.Config, log zerolog.Logger) bot.Config {
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), QuotaWait: time.Duration(cfg.QuotaWait),
 		NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
-		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), Version: cli.Version(), Log: log,
+		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), NoUpdates: releases.Elsewhere(),
+		Version: cli.Version(), Log: log,
 	}
 }

@@ -93,6 +93,7 @@ type Config struct {
 	WebURL           WebAddress   `env:"WEB_URL" right:"the address by which browsers reach the page, such as https://bot.example.org (without a path; http only on this host)"`
 	WebPreview       Word         `env:"WEB_PREVIEW" right:"a domain whose subdomains reach the page's proxy, such as preview.example.org (the page is not in it)"`
 	AlertRoom        RoomID       `env:"ALERT_ROOM" right:"the ID of a room, such as !abcdef:example.org (the bot has to be in it)"`
+	Maintenance      Switch       `env:"MAINTENANCE" envDefault:"false" right:"true or false"`
 	LogLevel         Level        `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
 }
 

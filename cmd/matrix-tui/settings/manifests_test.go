@@ -82,7 +82,7 @@ func TestManifests(t *testing.T) {
 		t.Errorf("missing: %q", missing)
 	}
 	if cfg.Engine != Kubernetes || cfg.Door() != "10.43.0.10:3129" || string(cfg.KubeListen) != listens ||
-		!strings.HasPrefix(string(cfg.Image), "registry.example.org/") || cfg.KubeStorageClass == "" || cfg.KubePullSecret == "" {
+		!strings.HasPrefix(string(cfg.Image), "registry.example.org/") || cfg.KubeStorageClass == "" || cfg.KubePullSecret == "" || !bool(cfg.Maintenance) {
 		t.Errorf("%s rooms, image %s, door %s, which listens at %s; the port is %s", cfg.Engine, cfg.Image, cfg.Door(),
 			cfg.KubeListen, listens)
 	}
