@@ -66,12 +66,16 @@ func (a *api) in(root, kind, name string) string {
 	return path
 }
 
-// gonePoll is how often a deleted object is looked for.
-const gonePoll = 200 * time.Millisecond
+const (
+	// gonePoll is how often a deleted object is looked for.
+	gonePoll = 200 * time.Millisecond
+	// goneTime is how long it may take to go: what is on a lost node stays until an operator says that the machine is off.
+	goneTime = time.Minute
+)
 
 // gone waits until the object with that UID no longer exists.
 func (a *api) gone(ctx context.Context, path, uid string) error {
-	for {
+	for begun := time.Now(); ; {
 		var o struct {
 			Metadata meta `json:"metadata"`
 		}
@@ -81,6 +85,9 @@ func (a *api) gone(ctx context.Context, path, uid string) error {
 		}
 		if err != nil && !errors.Is(err, sandbox.ErrUnreachable) {
 			return err
+		}
+		if time.Since(begun) > goneTime {
+			return fmt.Errorf("it is still there after %v", goneTime)
 		}
 		if err := retry.Sleep(ctx, gonePoll); err != nil {
 			return err

@@ -127,13 +127,23 @@ func each[T any](ctx context.Context, a *api, path string, f func(T)) error {
 	}
 }
 
-// Stop suspends the room's sandbox: its pod ends, its volumes stay.
+// Stop suspends the room's sandbox, and waits until its pod has ended. Its volumes stay.
 func (c *Cluster) Stop(ctx context.Context, name, room string) error {
 	s, err := c.get(ctx, name, room)
-	if err != nil || s.Spec.OperatingMode == suspended {
+	if err == nil && s.Spec.OperatingMode != suspended {
+		err = c.set(ctx, s, suspended)
+	}
+	if err != nil {
 		return err
 	}
-	return c.set(ctx, s, suspended)
+	p, err := c.pods.of(ctx, s.Metadata.Name)
+	if err != nil || p.Metadata.UID == "" || p.lost() {
+		return err
+	}
+	if err := c.server.gone(ctx, c.server.in("/api/v1", "pods", s.Metadata.Name), p.Metadata.UID); err != nil {
+		return fmt.Errorf("stop pod %s: %w", s.Metadata.Name, err)
+	}
+	return nil
 }
 
 // set changes a sandbox's operating mode, unless it was replaced meanwhile.

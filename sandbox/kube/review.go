@@ -15,7 +15,7 @@ import (
 // maxRoom bounds a room ID in bytes, as the Matrix specification does.
 const maxRoom = 255
 
-var podName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+var podName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,251}[a-z0-9])?$`)
 
 // refusal is why a token does not open a room. It never contains the token.
 type refusal string

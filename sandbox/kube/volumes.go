@@ -101,16 +101,19 @@ func (v volumes) all(ctx context.Context) (all []claim, err error) {
 	return all, nil
 }
 
-// removeAll removes a room's volumes for good.
+// removeAll removes a room's volumes for good, and waits until they are gone: a new pod would wait for them in vain.
 func (v volumes) removeAll(ctx context.Context, room string) error {
 	all, err := v.all(ctx)
 	for _, one := range all {
 		if one.Metadata.room() != room {
 			continue
 		}
-		options := object{"preconditions": object{"uid": one.Metadata.UID}}
-		if failed := v.call(ctx, http.MethodDelete, v.claims(one.Metadata.Name), options, nil); failed != nil &&
-			!errors.Is(failed, sandbox.ErrNotFound) {
+		path := v.claims(one.Metadata.Name)
+		failed := v.call(ctx, http.MethodDelete, path, object{"preconditions": object{"uid": one.Metadata.UID}}, nil)
+		if failed == nil {
+			failed = v.gone(ctx, path, one.Metadata.UID)
+		}
+		if failed != nil && !errors.Is(failed, sandbox.ErrNotFound) {
 			err = errors.Join(err, fmt.Errorf("remove volume claim %s: %w", one.Metadata.Name, failed))
 		}
 	}
