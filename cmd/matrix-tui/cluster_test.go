@@ -145,20 +145,20 @@ func (c cluster) apply(secrets string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	// kustomize reads resources by relative paths only.
-	overlay, err := os.MkdirTemp("../../deploy/kubernetes", ".test-")
+	// kustomize reads resources by relative paths only, and not from a folder above.
+	overlay, err := os.MkdirTemp("../../deploy", ".test-")
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { os.RemoveAll(overlay) })
 	files := map[string]string{"secrets": secrets, "kustomization.yaml": fmt.Sprintf(`
-resources: [..]
+resources: [../kubernetes]
 namespace: matrix-tui
 images: [{name: registry.example.org/matrix-tui, newName: %[1]s, newTag: %[2]q}]
 configMapGenerator:
   - {name: matrix-tui-settings, behavior: merge, literals: ["SANDBOX_IMAGE=%[1]s-sandbox:%[2]s", "KUBE_STORAGE=1g", LOG_LEVEL=debug]}
 patches:
-  - {target: {kind: Service}, patch: '[{op: add, path: /spec/clusterIP, value: %[3]s}]'}
+  - {target: {kind: Service}, patch: "- op: add\n  path: /spec/clusterIP\n  value: %[3]s"}
 `, bot, tag, strings.TrimSpace(string(address)))}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(overlay, name), []byte(text), 0o600); err != nil {
