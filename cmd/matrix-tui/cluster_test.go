@@ -58,7 +58,7 @@ func TestClusterBot(t *testing.T) {
 	c := cluster{t: t, dir: os.Getenv("MATRIX_TUI_KUBE")}
 	model, key := account.ModelAPI()
 	_, password := account.Login()
-	c.apply(fmt.Sprintf("MATRIX_HOMESERVER=http://%s\nMATRIX_USER=%s\nMATRIX_PASSWORD=%s\nMATRIX_OWNERS=%s\n"+
+	overlay := c.apply(fmt.Sprintf("MATRIX_HOMESERVER=http://%s\nMATRIX_USER=%s\nMATRIX_PASSWORD=%s\nMATRIX_OWNERS=%s\n"+
 		"GEMINI_API_KEY=%s\nGEMINI_BASE_URL=http://%s\nGEMINI_MODEL=gemini-3.1-pro-preview\nMATRIX_ALLOW=@*:localhost\n",
 		c.forward(host.Homeserver()), account.ID(), password, alice.ID(), key, c.forward(strings.TrimPrefix(model, "http://"))))
 
@@ -102,14 +102,26 @@ func TestClusterBot(t *testing.T) {
 	if log := c.kubectl("exec", strings.TrimPrefix(sandboxes, "pod/"), "-c", "sandbox", "--", "cat", "/workspace/log"); log != "slept" {
 		t.Errorf("the task ran more than once: %q", log)
 	}
+	// Everything is copied out and back. Then the bot goes on where it was.
+	c.kubectl("exec", "matrix-tui-0", "--", "matrix-tui", "alive")
+	c.maintain(overlay, true)
+	c.kubectl("exec", "matrix-tui-0", "--", "matrix-tui", "alive")
+	file := filepath.Join(t.TempDir(), "backup")
+	c.through("", file, "exec", "matrix-tui-0", "--", "matrix-tui", "backup", "-volumes", "-")
+	c.through(file, "", "exec", "-i", "matrix-tui-0", "--", "matrix-tui", "restore", "-force", "-volumes", "-")
+	c.maintain(overlay, false)
+	ask("number 9")("got 9")
+	if log := c.kubectl("exec", strings.TrimPrefix(sandboxes, "pod/"), "-c", "sandbox", "--", "cat", "/workspace/log"); log != "slept" {
+		t.Errorf("after it was copied out and back, the room has %q", log)
+	}
 	finals := 0
 	for _, m := range alice.Messages(room) {
 		if m.Sender == account.ID() && m.Final() {
 			finals++
 		}
 	}
-	if finals != 3 {
-		t.Errorf("%d answers to 3 messages", finals)
+	if finals != 4 {
+		t.Errorf("%d answers to 4 messages", finals)
 	}
 }
 
@@ -134,8 +146,8 @@ func (c cluster) kubectl(args ...string) string {
 	return c.operate("kubectl", append([]string{"-n", "matrix-tui"}, args...)...)
 }
 
-// apply starts the bot from the manifests, with these secrets.
-func (c cluster) apply(secrets string) {
+// apply starts the bot from the manifests, with these secrets, and returns the folder of its kustomization.
+func (c cluster) apply(secrets string) string {
 	c.t.Helper()
 	bot, tag, _ := strings.Cut(os.Getenv("MATRIX_TUI_KUBE_BOT"), ":")
 	if tag == "" {
@@ -176,6 +188,54 @@ patches:
 		}
 	}()
 	c.kubectl("rollout", "status", "statefulset/matrix-tui", "--timeout=2m")
+	return overlay
+}
+
+// maintain changes the setting MAINTENANCE as an operator does.
+func (c cluster) maintain(overlay string, on bool) {
+	c.t.Helper()
+	path, setting := filepath.Join(overlay, "kustomization.yaml"), `, "MAINTENANCE=true"`
+	text, err := os.ReadFile(path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), setting, "", 1)
+	if on {
+		changed = strings.Replace(string(text), "LOG_LEVEL=debug", "LOG_LEVEL=debug"+setting, 1)
+	}
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	c.operate("kubectl", "apply", "-k", overlay)
+	c.kubectl("rollout", "status", "statefulset/matrix-tui", "--timeout=2m")
+}
+
+// through runs kubectl with its input from a file, or its output into one.
+func (c cluster) through(from, to string, args ...string) {
+	c.t.Helper()
+	var said strings.Builder
+	cmd := exec.Command("../../deploy/kube-test/cluster", append([]string{"kubectl", c.dir, "-n", "matrix-tui"}, args...)...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if from != "" {
+		file, err := os.Open(from)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		defer file.Close()
+		cmd.Stdin = file
+	}
+	if to != "" {
+		file, err := os.Create(to)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		defer file.Close()
+		cmd.Stdout = file
+	}
+	if err := cmd.Run(); err != nil {
+		c.t.Fatalf("kubectl %q: %v: %s", args, err, &said)
+	}
+	c.t.Log(said.String())
 }
 
 // serve does for the bot's pod what a kube-proxy and an engine for NetworkPolicy do.
