@@ -67,7 +67,7 @@ var (
 			"`!reset sandbox` replaces the container; `/workspace` and `/root` stay.")
 	// ErrNotEmpty: the room already has volumes.
 	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"),
-		"A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
+		"A room in the backup already has volumes, which were left alone. Use -force to replace them.")
 	// ErrNoSlot: all user ID ranges are in use.
 	ErrNoSlot = sentence.New(errors.New("no user ID range left"),
 		"This host has no free user ID range for another room. The operator can remove unused workspaces with `podman "+

@@ -174,6 +174,11 @@ func newSuite(ctx context.Context) (*suite, error) {
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
 		return nil, fmt.Errorf("create folder of the scripts: %w", err)
 	}
+	if size := os.Getenv("MATRIX_TUI_IN_MEMORY"); size != "" {
+		if err := syscall.Mount("tmpfs", s.root, "tmpfs", 0, "mode=0700,size="+size); err != nil {
+			return nil, fmt.Errorf("mount folder of the scripts: %w", err)
+		}
+	}
 	s.program = sync.OnceValues(s.build)
 	if s.home, err = host.NewHomeserver(filepath.Join(s.root, "homeserver"), software); err != nil {
 		return s, err
@@ -227,6 +232,7 @@ func (s *suite) close() error {
 	defer cancel()
 	err := errors.Join(s.home.Stop(ctx), s.synapse.Stop(ctx))
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
+		_ = syscall.Unmount(s.root, syscall.MNT_DETACH) // if it is in memory
 		err = errors.Join(err, os.RemoveAll(s.root))
 	}
 	return err
@@ -253,6 +259,7 @@ func sweep(ctx context.Context) {
 			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "state"), syscall.MNT_DETACH)
 			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "base"), syscall.MNT_DETACH)
 		}
+		_ = syscall.Unmount(root, syscall.MNT_DETACH)
 		_ = os.RemoveAll(root)
 	}
 }

@@ -88,10 +88,12 @@ func (c *Cluster) release(ctx context.Context, room string) error {
 		}
 		c.Copies.before, c.Copies.listed = all, true
 	}
+	ctx, cancel := context.WithTimeout(ctx, copyEnd) // a pod on a lost node does not end
+	defer cancel()
 	for _, s := range c.Copies.before {
 		if slices.ContainsFunc(claims[:], s.has) {
 			if err := c.delete(ctx, s); err != nil {
-				return err
+				return fmt.Errorf("end the pod that has the volumes of %s: %w", room, err)
 			}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +23,7 @@ import (
 	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
 	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/sandboxtest"
 	"matrix-tui/state"
 )
 
@@ -31,13 +31,7 @@ import (
 // what a backup there contains.
 func TestClusterMove(t *testing.T) {
 	folder, ctx := os.Getenv("MATRIX_TUI_KUBE"), t.Context()
-	at, err := os.ReadFile(filepath.Join(folder, "host-address"))
-	if err != nil {
-		t.Fatal("MATRIX_TUI_KUBE must name the folder of a cluster of deploy/kube-test: ", err)
-	}
-	free := must(net.Listen("tcp", strings.TrimSpace(string(at))+":0"))
-	door := free.Addr().String()
-	free.Close()
+	door := must(sandboxtest.DoorIn(folder))
 	t.Setenv("KUBECONFIG", filepath.Join(folder, "admin.kubeconfig"))
 	host, there := filepath.Join(t.TempDir(), "host"), filepath.Join(t.TempDir(), "cluster")
 	image := os.Getenv("SANDBOX_IMAGE")
