@@ -72,7 +72,7 @@ type Info struct {
 	State   string
 	Image   string
 	Created time.Time
-	Started time.Time // the last time; zero if never
+	Started time.Time // the last time; zero if never, or if that is not known of one that does not run
 }
 
 // List returns every container with a room label, running or not, in one call.

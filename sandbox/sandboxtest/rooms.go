@@ -103,7 +103,7 @@ func givenName(t *testing.T, s *Site) {
 	c := s.ensure(t, spec)
 	defer s.remove(t, c, "")
 	info := s.info(t, spec.Room)
-	if c.Name != spec.Name || info.ID == "" || info.Name != spec.Name || info.State != "running" || info.Image != spec.Image || info.Created.IsZero() {
+	if c.Name != spec.Name || info.ID == "" || info.Name != spec.Name || info.State != "running" || info.Image != spec.Image || info.Created.IsZero() || info.Started.IsZero() {
 		t.Errorf("name %s, listed %+v", c.Name, info)
 	}
 }
@@ -189,7 +189,7 @@ func unused(t *testing.T, s *Site) {
 	if rooms.Answering(t.Context(), spec.Room) != nil {
 		t.Error("a stopped container answers")
 	}
-	if got := s.info(t, spec.Room); got.State != "exited" || got.Started.IsZero() {
+	if got := s.info(t, spec.Room); got.State != "exited" || s.Layer && got.Started.IsZero() {
 		t.Errorf("after the stop: %+v", got)
 	}
 	if !stop(time.Now()) {
