@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"matrix-tui/sandbox"
 )
@@ -15,7 +14,7 @@ import (
 const (
 	copyMemory = 512 << 20
 	copyCPUs   = 1
-	copyEnd    = time.Minute
+	copyEnd    = 2 * endTime // with what the API server takes
 )
 
 // Copies are for a process that copies volumes, one room after the other. It is the door of the pods that do it, so no
@@ -88,8 +87,6 @@ func (c *Cluster) release(ctx context.Context, room string) error {
 		}
 		c.Copies.before, c.Copies.listed = all, true
 	}
-	ctx, cancel := context.WithTimeout(ctx, copyEnd) // a pod on a lost node does not end
-	defer cancel()
 	for _, s := range c.Copies.before {
 		if slices.ContainsFunc(claims[:], s.has) {
 			if err := c.delete(ctx, s); err != nil {
