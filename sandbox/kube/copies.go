@@ -88,8 +88,6 @@ func (c *Cluster) release(ctx context.Context, room string) error {
 		}
 		c.Copies.before, c.Copies.listed = all, true
 	}
-	ctx, cancel := context.WithTimeout(ctx, copyEnd) // a pod on a lost node does not end
-	defer cancel()
 	for _, s := range c.Copies.before {
 		if slices.ContainsFunc(claims[:], s.has) {
 			if err := c.delete(ctx, s); err != nil {
