@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,7 +74,7 @@ const (
 	goneTime = time.Minute
 )
 
-// gone waits until the object with that UID no longer exists.
+// gone waits until the object with that UID no longer exists. It returns errEnding if that takes too long.
 func (a *api) gone(ctx context.Context, path, uid string) error {
 	for begun := time.Now(); ; {
 		var o struct {
@@ -87,7 +88,7 @@ func (a *api) gone(ctx context.Context, path, uid string) error {
 			return err
 		}
 		if time.Since(begun) > goneTime {
-			return fmt.Errorf("it is still there after %v", goneTime)
+			return cmp.Or(err, error(errEnding))
 		}
 		if err := retry.Sleep(ctx, gonePoll); err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -141,10 +140,7 @@ func (c *Cluster) Stop(ctx context.Context, name, room string) error {
 	if err != nil || p.Metadata.UID == "" || p.lost() {
 		return err
 	}
-	if err := c.server.gone(ctx, c.server.in("/api/v1", "pods", s.Metadata.Name), p.Metadata.UID); err != nil {
-		return fmt.Errorf("stop pod %s: %w", s.Metadata.Name, err)
-	}
-	return nil
+	return c.ended(ctx, s, c.server.in("/api/v1", "pods", s.Metadata.Name), p.Metadata.UID)
 }
 
 // set changes a sandbox's operating mode, unless it was replaced meanwhile.
@@ -174,25 +170,25 @@ func (c *Cluster) Remove(ctx context.Context, name, room, volumesOf string) erro
 	return c.removeAll(ctx, volumesOf)
 }
 
-// endTime bounds the time that a pod may take to end.
-const endTime = time.Minute
-
 // delete deletes a sandbox and waits until its pod has ended, too.
 func (c *Cluster) delete(ctx context.Context, s sandboxObject) error {
-	if err := c.end(ctx, s); err != nil {
-		return err
+	err := c.end(ctx, s)
+	if err == nil {
+		err = c.ended(ctx, s, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
 	}
-	waiting, cancel := context.WithTimeout(ctx, endTime)
-	defer cancel()
-	err := c.server.gone(waiting, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
-	if waiting.Err() != nil && ctx.Err() == nil {
-		err = errEnding
+	return err
+}
+
+// ended waits until a sandbox, or its pod, is gone.
+func (c *Cluster) ended(ctx context.Context, s sandboxObject, path, uid string) error {
+	err := c.server.gone(ctx, path, uid)
+	if errors.Is(err, errEnding) {
 		if p, failed := c.pods.of(ctx, s.Metadata.Name); failed == nil && p.lost() {
 			err = errNodeLost
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("delete sandbox %s: %w", s.Metadata.Name, err)
+		return fmt.Errorf("end pod of sandbox %s: %w", s.Metadata.Name, err)
 	}
 	return nil
 }
