@@ -108,25 +108,32 @@ func (s *service) requested(ctx context.Context, id string) ([]string, error) {
 	return requestedIn(status, states), nil
 }
 
-// lost returns the packages that were installed on request in the pod before this one, and that this one does not have,
-// with a note in place of those that cannot be read: the pod may be hostile.
-func (c *Container) lost(ctx context.Context) ([]string, error) {
-	before, err := c.requested(ctx, boxinit.PackageLists)
+// keepLost passes on the packages that were installed on request in the pod before this one, and that this one does not
+// have, with a note in place of those that cannot be read: the pod may be hostile.
+func (c *Container) keepLost(ctx context.Context, keep func(context.Context, []string) error) error {
+	before, err := c.requested(ctx, boxinit.ListsBefore)
 	if err == nil && len(before) == 0 {
-		return nil, nil
+		return nil
 	}
 	var now []string
 	if err == nil {
 		now, err = c.requested(ctx, "")
 	}
+	names := atMost(without(before, now))
 	switch {
 	case errors.Is(err, ErrUnreachable), ctx.Err() != nil:
-		return nil, err
+		return err
 	case err != nil:
 		c.log.Warn().Err(err).Str("container", c.Name).Msg("cannot read which packages were installed in the container")
-		return []string{unread}, nil
+		names = []string{unread}
 	}
-	return atMost(without(before, now)), nil
+	if len(names) > 0 {
+		if err := keep(ctx, names); err != nil {
+			return err
+		}
+	}
+	_, err = c.Exec(ctx, Cmd{Argv: []string{"rm", "-rf", boxinit.ListsBefore}, Dir: "/"})
+	return err
 }
 
 // requested reads lists of packages in a container, or copies of them below a folder.
@@ -134,7 +141,10 @@ func (c *Container) requested(ctx context.Context, folder string) ([]string, err
 	var lists [2][]byte
 	for i, path := range []string{boxinit.DpkgStatus, boxinit.AptStates} {
 		list, err := c.ReadFile(ctx, folder+path, boxinit.MaxList)
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		switch {
+		case errors.Is(err, ErrNotFound) && i == 0:
+			return nil, nil
+		case err != nil && !errors.Is(err, ErrNotFound):
 			return nil, err
 		}
 		lists[i] = list

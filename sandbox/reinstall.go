@@ -1,11 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"matrix-tui/sandbox/boxinit"
 )
 
 const (
@@ -13,8 +16,6 @@ const (
 	maxReinstalled = 100
 	// reinstallTime bounds how long a Reinstall takes, in seconds.
 	reinstallTime = "240"
-	// reinstallRun is the ID of its run. A container has at most one.
-	reinstallRun = "packages"
 )
 
 // reinstallScript installs the packages that apt knows: all at once, or one by one if that fails.
@@ -43,10 +44,13 @@ func (c *Container) Reinstall(ctx context.Context, names []string) (missing []st
 		return missing, nil
 	}
 	argv := append([]string{"timeout", "-k", "5", reinstallTime, "sh", "-c", reinstallScript, "sh"}, names...)
-	_, err = c.Run(ctx, RunSpec{
-		ID: reinstallRun, Argv: argv, Dir: "/", MaxOutput: 256 << 10,
+	status, err := c.Run(ctx, RunSpec{
+		ID: boxinit.ReinstallRun, Argv: argv, Dir: "/", MaxOutput: 256 << 10,
 		Env: append(Outward(), "DEBIAN_FRONTEND=noninteractive"),
 	}, io.Discard, func(bool) {})
+	if err == nil && status.State != RunExited { // it went down with its container: the next try begins anew
+		err = cmp.Or(c.RemoveRun(ctx, boxinit.ReinstallRun), errLost)
+	}
 	if err != nil {
 		return append(names, missing...), fmt.Errorf("reinstall packages: %w", err)
 	}

@@ -52,7 +52,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	defer unlock()
 	defer r.Hold(spec.Name)()
 	if known := r.answering(ctx, spec); known != nil {
-		return r.container(*known), nil
+		return r.open(ctx, *known, spec)
 	}
 	identity := spec.identity()
 	is, err := r.Engine.Ensure(ctx, spec)
@@ -68,17 +68,21 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if is.Started {
 		r.offers.expect(spec.Room)
 	}
+	container, err := r.open(ctx, is, spec)
+	if err == nil {
+		r.ensured.Store(spec.Room, ensured{is, identity})
+	}
+	return container, err
+}
+
+// open returns the way into a container, which may have replaced another one without any Ensure.
+func (r *Rooms) open(ctx context.Context, is Ensured, spec Spec) (*Container, error) {
 	container := r.container(is)
 	if is.Only && spec.Replacing != nil {
-		names, err := container.lost(ctx)
-		if err == nil && len(names) > 0 {
-			err = spec.Replacing(ctx, names)
-		}
-		if err != nil {
+		if err := container.keepLost(ctx, spec.Replacing); err != nil {
 			return nil, fmt.Errorf("keep packages of container %s: %w", spec.Name, err)
 		}
 	}
-	r.ensured.Store(spec.Room, ensured{is, identity})
 	return container, nil
 }
 

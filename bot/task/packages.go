@@ -19,7 +19,7 @@ func (a *attempt) reinstall(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	if t.rec.Restored != a.container.ID {
+	if t.rec.Restored != a.container.ID || a.container.Only { // a pod's ID is also that of the next one
 		a.shown.Set("the container is new: reinstalling what was installed in the old one")
 		lost, err := a.container.Reinstall(ctx, names)
 		if ctx.Err() != nil {

@@ -29,6 +29,7 @@ func (p *Program) serve() int {
 	debug.SetGCPercent(25)
 	// What was parked ended with the container. The rest of it, which a power failure may have damaged, is of no use.
 	_ = os.RemoveAll(store{p.Dir}.run(parkedRun))
+	renew(store{p.Dir}, packageLists, ListsBefore)
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,6 +51,7 @@ func (p *Program) serve() int {
 			}
 		case s := <-signals:
 			if s != unix.SIGCHLD {
+				keepLists("", packageLists) // what a run has installed that does not end
 				goodbye(store{p.Dir})
 				return 0
 			}

@@ -1,14 +1,21 @@
 package boxinit
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 )
 
-// PackageLists is the folder with copies of the lists of Debian packages, each below its own path. What was installed
-// in a pod is gone with it; the copies are on a volume, and say what that was.
-const PackageLists = Dir + "/packages"
+// What was installed in a pod is gone with it. Copies of the lists of Debian packages are on a volume, each below its
+// own path in one of these folders: those of this pod and, until the bot has read them, those of the pod before.
+const (
+	packageLists = Dir + "/packages"
+	ListsBefore  = Dir + "/packages-before"
+)
+
+// ReinstallRun is the ID of the run in which packages are installed again.
+const ReinstallRun = "packages"
 
 // Lists of Debian packages.
 const (
@@ -18,6 +25,18 @@ const (
 
 // MaxList bounds a list, in bytes. That of the sandbox image has 0.5 MB.
 const MaxList = 16 << 20
+
+// renew notes that this container of a pod is a new one, in which nothing is installed. Lists that the bot has not read
+// stay.
+func renew(s store, lists, before string) {
+	if _, pod := os.LookupEnv(PodEnv); !pod {
+		return
+	}
+	_ = os.RemoveAll(s.run(ReinstallRun))
+	if _, err := os.Lstat(before); errors.Is(err, os.ErrNotExist) {
+		_ = os.Rename(lists, before) // there are none in a room's first pod
+	}
+}
 
 // keepLists copies the lists, in a pod, if they have changed. Without them, nothing is installed again: it is no error.
 func keepLists(root, to string) {

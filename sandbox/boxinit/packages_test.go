@@ -45,3 +45,44 @@ func TestKeepLists(t *testing.T) {
 		}
 	}
 }
+
+// A new container of a pod has the lists of the one before beside its own, until the bot has removed them. Nothing is
+// known of its installation, which may have been one in the container before.
+func TestRenew(t *testing.T) {
+	dir := t.TempDir()
+	s, lists, before := store{dir}, filepath.Join(dir, "packages"), filepath.Join(dir, "before")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(what, want string) {
+		t.Helper()
+		data, _ := os.ReadFile(before + DpkgStatus)
+		if string(data) != want {
+			t.Errorf("%s: %q, want %q", what, data, want)
+		}
+	}
+	write(s.file(ReinstallRun, "begin.json"), "{}")
+	write(lists+DpkgStatus, "one")
+	renew(s, lists, before)
+	expect("without a pod", "")
+	t.Setenv(PodEnv, "1")
+	renew(s, lists, before)
+	expect("in a pod", "one")
+	if status, err := s.status(ReinstallRun); err != nil || status.State != RunNone {
+		t.Errorf("the installation: %+v, %v", status, err)
+	}
+	write(lists+DpkgStatus, "two")
+	renew(s, lists, before)
+	expect("not read yet", "one")
+	if err := os.RemoveAll(before); err != nil {
+		t.Fatal(err)
+	}
+	renew(s, lists, before)
+	expect("read", "two")
+}

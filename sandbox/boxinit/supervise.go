@@ -181,7 +181,7 @@ func (r *supervised) end(ws unix.WaitStatus) error {
 	if err := writeIn(r.dir, "end.json", end); err != nil {
 		return err
 	}
-	keepLists("", PackageLists)
+	keepLists("", packageLists)
 	// After the record, so that a follower need not wait for the disk. A power failure before this line leaves an
 	// interrupted run.
 	_ = r.outputFile.Sync()
