@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
+
+	"matrix-tui/sandbox"
 )
 
 const (
@@ -18,15 +20,18 @@ const (
 	reviewTime  = 10 * time.Second
 
 	welcomeAge = time.Minute     // for which the bot does not ask again
+	awayAge    = time.Hour       // the same while the API server does not answer, and so no pod is replaced
+	awayPause  = 5 * time.Second // before it is asked again, then
 	refusalAge = 5 * time.Second // shorter: the pod may have been too new
 	sweepPause = time.Second
 )
 
 // verdict is what a review found.
 type verdict struct {
-	room    string
-	refused error // nil = welcome
-	until   time.Time
+	room     string
+	refused  error     // nil = welcome
+	reviewed time.Time // when
+	until    time.Time
 }
 
 // verdicts remembers for a while what reviews found. It does not remember tokens, only their digests.
@@ -45,7 +50,7 @@ func newVerdicts(review func(context.Context, string) (string, error)) *verdicts
 }
 
 // room returns the token's room, or a refusal, or another error that says nothing about the token. The same token is
-// reviewed only once at a time.
+// reviewed only once at a time. While the API server does not answer, the last review counts.
 func (v *verdicts) room(ctx context.Context, token string) (string, error) {
 	digest := sha256.Sum256([]byte(token))
 	if found, ok := v.find(digest); ok {
@@ -65,9 +70,15 @@ func (v *verdicts) room(ctx context.Context, token string) (string, error) {
 		var refused refusal
 		switch {
 		case err == nil:
-			v.keep(digest, verdict{room: room, until: time.Now().Add(welcomeAge)})
+			v.keep(digest, verdict{room: room, reviewed: time.Now(), until: time.Now().Add(welcomeAge)})
 		case errors.As(err, &refused):
 			v.keep(digest, verdict{refused: err, until: time.Now().Add(refusalAge)})
+		case errors.Is(err, sandbox.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
+			if last, ok := v.last(digest); ok {
+				last.until = time.Now().Add(awayPause)
+				v.keep(digest, last)
+				return last.room, nil
+			}
 		}
 		return room, err
 	})
@@ -79,6 +90,14 @@ func (v *verdicts) find(digest [sha256.Size]byte) (verdict, bool) {
 	defer v.mu.Unlock()
 	found, ok := v.known[digest]
 	return found, ok && time.Now().Before(found.until)
+}
+
+// last returns the token's last review, if it was welcome and that is not too long ago.
+func (v *verdicts) last(digest [sha256.Size]byte) (found verdict, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	found, ok = v.known[digest]
+	return found, ok && found.refused == nil && time.Since(found.reviewed) < awayAge
 }
 
 // keep makes room for the verdict: old ones go first, then any.

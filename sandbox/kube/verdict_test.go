@@ -42,6 +42,44 @@ func TestVerdictsAge(t *testing.T) {
 	}
 }
 
+// While the API server does not answer, a pod stays welcome for an hour, and one that was refused does not become it.
+func TestVerdictsWhileAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, later error
+		welcome      bool
+	}{
+		"welcome, then away":    {nil, ErrUnreachable, true},
+		"welcome, then slow":    {nil, context.DeadlineExceeded, true},
+		"welcome, then refused": {nil, refusal("no"), false},
+		"welcome, then unasked": {nil, errors.New("forbidden"), false},
+		"refused, then away":    {refusal("no"), ErrUnreachable, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			answer, reviews := c.first, 0
+			v := newVerdicts(func(context.Context, string) (string, error) { reviews++; return denRoom, answer })
+			_, _ = v.room(t.Context(), theToken)
+			answer = c.later
+			time.Sleep(welcomeAge)
+			for range 3 { // at once
+				if room, err := v.room(t.Context(), theToken); (err == nil) != c.welcome || c.welcome && room != denRoom {
+					t.Errorf("%s: %q, %v", name, room, err)
+				}
+			}
+			if c.welcome && reviews != 2 {
+				t.Errorf("%s: %d reviews, want one", name, reviews-1)
+			}
+			time.Sleep(awayAge - welcomeAge - time.Nanosecond)
+			if _, err := v.room(t.Context(), theToken); (err == nil) != c.welcome {
+				t.Errorf("%s: within the hour: %v", name, err)
+			}
+			time.Sleep(awayPause)
+			if room, err := v.room(t.Context(), theToken); err == nil {
+				t.Errorf("%s: after an hour: %q", name, room)
+			}
+		})
+	}
+}
+
 // Connections that come at the same time with the same token wait for one review, and only so many are made at a time.
 func TestVerdictsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
