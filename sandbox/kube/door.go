@@ -111,7 +111,7 @@ func (d *Door) serve(ctx context.Context, raw net.Conn) {
 func (d *Door) admit(ctx context.Context, raw net.Conn, conn *tls.Conn) (string, error) {
 	defer func() { <-d.strangers }()
 	if tcp, ok := raw.(*net.TCPConn); ok {
-		alive := net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
+		alive := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
 		if err := tcp.SetKeepAliveConfig(alive); err != nil {
 			return "", fmt.Errorf("set up a relay's connection: %w", err)
 		}

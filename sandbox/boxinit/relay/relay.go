@@ -142,7 +142,7 @@ func (r *relay) dial(ctx context.Context) (stream, error) {
 	}
 	defer time.AfterFunc(turnTime, func() { <-r.turns })
 	dialer := net.Dialer{Timeout: reachTime, KeepAliveConfig: net.KeepAliveConfig{
-		Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}}
+		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
 	raw, err := dialer.DialContext(ctx, "tcp", r.door)
 	if err != nil {
 		return nil, err
