@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -163,13 +164,33 @@ func (c *Cluster) Remove(ctx context.Context, name, room, volumesOf string) erro
 	return c.removeAll(ctx, volumesOf)
 }
 
+// endTime bounds the time that a pod may take to end.
+const endTime = time.Minute
+
 // delete deletes a sandbox and waits until its pod has ended, too.
 func (c *Cluster) delete(ctx context.Context, s sandboxObject) error {
+	if err := c.end(ctx, s); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	err := c.server.gone(waiting, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
+	if waiting.Err() != nil && ctx.Err() == nil {
+		err = errEnding
+		if p, failed := c.pods.of(ctx, s.Metadata.Name); failed == nil && p.lost() {
+			err = errNodeLost
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("delete sandbox %s: %w", s.Metadata.Name, err)
+	}
+	return nil
+}
+
+// end begins to delete a sandbox: it is gone when its pod has ended.
+func (c *Cluster) end(ctx context.Context, s sandboxObject) error {
 	options := object{"propagationPolicy": "Foreground", "preconditions": object{"uid": s.Metadata.UID}}
 	err := c.server.call(ctx, http.MethodDelete, c.sandboxes(s.Metadata.Name), options, nil)
-	if err == nil {
-		err = c.server.gone(ctx, c.sandboxes(s.Metadata.Name), s.Metadata.UID)
-	}
 	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 		return fmt.Errorf("delete sandbox %s: %w", s.Metadata.Name, err)
 	}

@@ -25,6 +25,10 @@ var errNoLine = sentence.New(unreachable("the pod has not reached the door"),
 var ErrUnreachable = sentence.New(unreachable("the API server is unreachable"),
 	"The cluster does not answer. Tasks that run go on. The operator can check with `kubectl get --raw /readyz`.")
 
+// errEnding: the pod was to end, and has not.
+var errEnding = sentence.New(errors.New("the pod does not end"),
+	"The room's pod does not end. The operator can see why with `kubectl describe pod`. Try again later.")
+
 // ErrPending: the room's pod does not start, for a reason that the cluster gives.
 var ErrPending = sentence.New(errors.New("the pod does not start"),
 	"The cluster has not started the room's sandbox yet. Send the task again later. The operator can see the reason "+
