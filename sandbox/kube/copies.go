@@ -14,7 +14,7 @@ import (
 const (
 	copyMemory = 512 << 20
 	copyCPUs   = 1
-	copyEnd    = 2 * endTime // with what the API server takes
+	copyEnd    = 2 * goneTime // with what the API server takes
 )
 
 // Copies are for a process that copies volumes, one room after the other. It is the door of the pods that do it, so no
