@@ -23,8 +23,7 @@ import (
 
 func TestClusterRoom(t *testing.T) {
 	s := newSite(t)
-	spec, begun, lost := s.spec(1), time.Now(), []string(nil)
-	spec.Replacing = func(_ context.Context, names []string) error { lost = names; return nil }
+	spec, begun := s.spec(1), time.Now()
 	c := s.ensure(spec)
 	var out bytes.Buffer
 	status, err := c.Run(t.Context(), sandbox.RunSpec{ID: "one", Argv: []string{"sh", "-c", "echo out; exit 3"}}, &out, func(bool) {})
@@ -60,6 +59,8 @@ func TestClusterRoom(t *testing.T) {
 	if _, err := c.Run(t.Context(), sandbox.RunSpec{ID: "two", Argv: []string{"true"}}, io.Discard, func(bool) {}); err != nil {
 		t.Fatal(err)
 	}
+	var lost []string
+	spec.Replacing = func(_ context.Context, names []string) error { lost = names; return nil }
 
 	// A new image replaces the pod on its volumes.
 	spec.CPUs, spec.Fresh = 0.5, true
@@ -68,38 +69,6 @@ func TestClusterRoom(t *testing.T) {
 	}
 	if !slices.Equal(lost, []string{"added"}) {
 		t.Errorf("to be installed again: %q", lost)
-	}
-}
-
-// A pod that is replaced without the bot has lost what was installed in it. That is passed on and installed again, each
-// time.
-func TestClusterPodReplaced(t *testing.T) {
-	s := newSite(t)
-	spec := s.spec(1)
-	var lost []string
-	spec.Replacing = func(_ context.Context, names []string) error { lost = names; return nil }
-	c, installed := s.ensure(spec), time.Now()
-	for _, run := range []string{"one", "two"} {
-		s.sh(c, `sed 's/^Package: .*/Package: added/; /^$/q' /var/lib/dpkg/status >/tmp/s; cat /tmp/s >>/var/lib/dpkg/status`)
-		if _, err := c.Run(t.Context(), sandbox.RunSpec{ID: run, Argv: []string{"true"}}, io.Discard, func(bool) {}); err != nil {
-			t.Fatal(err)
-		}
-		lost = nil
-		operate(t, "kubectl", "delete", "pod", nameOf(c.Name))
-		if c = s.ensure(spec); !slices.Equal(lost, []string{"added"}) {
-			t.Errorf("after run %s, to be installed again: %q", run, lost)
-		}
-		if missing, err := c.Reinstall(t.Context(), lost); err != nil || !slices.Equal(missing, lost) { // no repository has it
-			t.Errorf("%q, %v", missing, err)
-		}
-		status, err := c.RunStatus(t.Context(), "packages")
-		if err != nil || !status.Started.After(installed) {
-			t.Errorf("after run %s, nothing was tried: %+v, %v", run, status, err)
-		}
-		installed = status.Started
-		if lost = nil; s.ensure(spec) == nil || lost != nil {
-			t.Errorf("passed on again: %q", lost)
-		}
 	}
 }
 
