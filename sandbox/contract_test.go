@@ -12,6 +12,6 @@ func TestContract(t *testing.T) {
 	var podman sandbox.Parts
 	sandboxtest.Check(t, sandboxtest.Site{
 		Rooms: podman.Rooms(t), Spec: podman.Spec, Most: 8, Foreign: podman.Foreign, ForeignVolume: podman.ForeignVolume,
-		Layer: true, Usage: true, ParkedFirst: true, Pause: podman.Pause, Beside: podman.Beside,
+		Layer: true, ParkedFirst: true, Pause: podman.Pause, Beside: podman.Beside,
 	})
 }

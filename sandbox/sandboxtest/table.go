@@ -29,8 +29,6 @@ type Site struct {
 	// Layer: a stopped container keeps what is outside of its volumes, and its records of runs are there, too. A pod that
 	// is stopped is gone; the next one begins with the image, and the records of runs are on a volume.
 	Layer bool
-	// Usage: the engine knows how many bytes rooms store. In a cluster, only the nodes do.
-	Usage bool
 	// ParkedFirst: if memory runs out, what is parked is killed first. In a pod, Kubernetes gives every process nearly the
 	// highest oom_score_adj, and nothing in it may lower one: the kernel kills what is largest.
 	ParkedFirst bool
