@@ -49,7 +49,7 @@ func (b Box) container(ctx context.Context, v state.Visitor, id string) (*room, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	container, err := r.env.Ensure(ctx, false)
+	container, err := r.env.Ensure(ctx, false, nil)
 	return r, container, err
 }
 

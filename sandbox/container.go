@@ -16,6 +16,7 @@ type Container struct {
 	door      door
 	log       zerolog.Logger
 	startTime time.Duration // see Run
+	waiting   func(why error)
 }
 
 // ParkRun starts a run that waits for its input; see [Parking]. A run that is parked with the same key already waits

@@ -115,6 +115,9 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 			failures = 0
 			again.Reset()
 		}
+		if c.waiting != nil && !errors.Is(err, errLost) { // which lasts longer than a restart of the other side
+			c.waiting(err)
+		}
 		c.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).
 			Msg("lost the run's output stream: reconnecting")
 		if err := again.Wait(ctx, err); err != nil {

@@ -47,7 +47,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	spec.Name = cmp.Or(spec.Name, NameFor(spec.Room))
 	unlock, err := r.locks.Lock(ctx, spec.Room)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ensure container %s: %w: %w", spec.Name, errStarting, err)
 	}
 	defer unlock()
 	defer r.Hold(spec.Name)()
@@ -78,6 +78,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 // open returns the way into a container, which may have replaced another one without any Ensure.
 func (r *Rooms) open(ctx context.Context, is Ensured, spec Spec) (*Container, error) {
 	container := r.container(is)
+	container.waiting = spec.Waiting
 	if is.Only && spec.Replacing != nil {
 		if err := container.keepLost(ctx, spec.Replacing); err != nil {
 			return nil, fmt.Errorf("keep packages of container %s: %w", spec.Name, err)

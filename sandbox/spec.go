@@ -42,6 +42,9 @@ type Spec struct {
 	// to be called with for the new one: their names, and notes about others. The container stays if it fails. It may be
 	// called again with the same ones.
 	Replacing func(ctx context.Context, packages []string) error
+	// Waiting, if it is not nil, is called with the reason when the container, or a run in it that is followed, keeps
+	// somebody waiting.
+	Waiting func(why error)
 }
 
 // placed is a Spec with what this host has for it.

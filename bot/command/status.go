@@ -83,7 +83,7 @@ func (c *Call) containerLines(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	container, err := c.Env.Ensure(ctx, false)
+	container, err := c.Env.Ensure(ctx, false, nil)
 	if err != nil {
 		return line + ": " + sentence.Log(c.Env.Log, err)
 	}

@@ -89,8 +89,8 @@ func (s *Sandbox) Rules() policy.Room {
 }
 
 // Ensure creates or starts the room's container. With fresh, it replaces one with an
-// outdated image or seccomp profile, or another runtime.
-func (s *Sandbox) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error) {
+// outdated image or seccomp profile, or another runtime. Waiting, if it is not nil, is that of a [sandbox.Spec].
+func (s *Sandbox) Ensure(ctx context.Context, fresh bool, waiting func(why error)) (*sandbox.Container, error) {
 	if _, err := s.shared.Gateway.Open(s.room); err != nil {
 		return nil, fmt.Errorf("open gateway: %w", err)
 	}
@@ -99,7 +99,7 @@ func (s *Sandbox) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, e
 		Room: s.room, Name: name, VolumesOf: s.shared.Store.VolumesOf(s.room),
 		Image: s.shared.Image, Runtime: s.shared.Runtime,
 		Memory: s.shared.Memory, CPUs: s.shared.CPUs, PIDs: s.shared.PIDs, Files: s.shared.Files,
-		Fresh: fresh,
+		Fresh: fresh, Waiting: waiting,
 		Replacing: func(ctx context.Context, packages []string) error {
 			return s.shared.Store.Packages.Add(ctx, s.room, packages)
 		},

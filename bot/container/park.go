@@ -156,7 +156,7 @@ func (s *Sandbox) nextContainer(ctx context.Context, create bool) (*sandbox.Cont
 	if s.shared.Keeper.Low(ctx) {
 		return nil, errBusy
 	}
-	return s.Ensure(ctx, false)
+	return s.Ensure(ctx, false, nil)
 }
 
 // clear reports whether a room's run may be parked, and discards those that have to give way for it. One that cannot be

@@ -51,7 +51,7 @@ func (s *Sandbox) Shelve(ctx context.Context, requested time.Time, running bool)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	folder = workspace.Dir + "/" + name
-	container, err := s.Ensure(ctx, false)
+	container, err := s.Ensure(ctx, false, nil)
 	if err != nil {
 		return folder, err
 	}

@@ -68,7 +68,7 @@ func (o Orders) endLeft(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	container, err := o.Env.Ensure(ctx, false)
+	container, err := o.Env.Ensure(ctx, false, nil)
 	if err != nil {
 		return sentence.Log(o.Env.Log, err)
 	}

@@ -37,6 +37,7 @@ type attempt struct {
 	known     recall.Known     // what the room knows about the task
 	gave      sync.Once        // the session has seen known
 	noted     int              // tool calls added to the transcript before a restart
+	waited    bool             // the notice shows what the container keeps waiting for
 }
 
 // do starts the run, or reattaches to it. Errors of podman and the agent become an

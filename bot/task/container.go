@@ -3,11 +3,13 @@ package task
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
 // podmanTime is how long a task that has not started waits for podman's service.
@@ -23,18 +25,31 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 		until = rec.Deadline
 	}
 	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(until); ; {
-		container, err := a.task.env.Ensure(ctx, fresh)
+		container, err := a.task.env.Ensure(ctx, fresh, a.waits)
 		if err == nil && container.Outdated && !started && !fresh {
 			fresh = true // nothing may start in a container of an earlier version
 			continue
 		}
+		if a.waited && err == nil {
+			a.waited = false
+			a.shown.Set("")
+		}
 		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return container, err
 		}
-		a.shown.Set("podman does not answer, retrying")
+		a.waits(err)
 		if err := again.Wait(ctx, err); err != nil {
 			return nil, err
 		}
+	}
+}
+
+// waits shows what the task waits for: the beginning of what the error tells people.
+func (a *attempt) waits(err error) {
+	if said, ok := sentence.Of(err); ok {
+		first, _, _ := strings.Cut(said, ". ")
+		a.waited = true
+		a.shown.Set(strings.ToLower(first[:1]) + first[1:] + ", retrying")
 	}
 }
 

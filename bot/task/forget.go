@@ -44,7 +44,7 @@ func (e *Env) Forget(ctx context.Context, texts, events []string) (out Forgot, e
 		return out, err
 	}
 	out.Entries += len(events)
-	container, err := e.Ensure(ctx, false)
+	container, err := e.Ensure(ctx, false, nil)
 	if err == nil {
 		var lines int
 		lines, err = e.tidy(ctx, container, change)

@@ -113,7 +113,7 @@ func (s settlement) tidy(ctx context.Context) error {
 	if !hasOutbox(t) && t.rec.StatusLine == "" && env.Recall == nil {
 		return nil
 	}
-	running, err := env.Ensure(ctx, false)
+	running, err := env.Ensure(ctx, false, nil)
 	if err != nil {
 		return errors.Join(err, filesLater(ctx, t))
 	}

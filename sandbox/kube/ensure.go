@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"matrix-tui/sandbox"
@@ -19,8 +20,10 @@ import (
 const (
 	// startTime is how long the cluster may take to start a pod: a node may have to fetch the image, or to be added.
 	startTime = 3 * time.Minute
-	// lostTime is how long a pod on a lost node is waited for.
-	lostTime = 20 * time.Second
+	// lostTime is how long a pod on a lost node is waited for: the machine may just start again.
+	lostTime = time.Minute
+	// lookTime is when somebody who waits is told why.
+	lookTime = 10 * time.Second
 	// readyPoll and readyPollMax are how often a sandbox is read while its pod starts.
 	readyPoll, readyPollMax = 100 * time.Millisecond, time.Second
 )
@@ -42,7 +45,7 @@ func (c *Cluster) Ensure(ctx context.Context, spec sandbox.Spec) (sandbox.Ensure
 	}
 	e := ensuring{Cluster: c, spec: spec, template: c.cfg.template(spec, claims[0], claims[1]),
 		strength: c.cfg.strength(spec), is: sandbox.Ensured{Name: spec.Name, Room: spec.Room, Init: boxinitPath, Only: true}}
-	begun, again := time.Now(), retry.New(readyPoll, readyPollMax)
+	begun, again, why := time.Now(), retry.New(readyPoll, readyPollMax), error(nil)
 	for {
 		s, done, err := e.step(ctx)
 		switch {
@@ -51,13 +54,19 @@ func (c *Cluster) Ensure(ctx context.Context, spec sandbox.Spec) (sandbox.Ensure
 		case err != nil && !errors.Is(err, sandbox.ErrUnreachable):
 			return e.is, err
 		}
-		if time.Since(begun) > lostTime {
-			if failed := e.why(ctx, s, time.Since(begun) > startTime, err); failed != nil {
-				return e.is, failed
+		if waited := time.Since(begun); waited > lookTime {
+			if why = err; err == nil {
+				why = e.why(ctx, s)
+			}
+			switch {
+			case err != nil, waited > startTime, waited > lostTime && errors.Is(why, errNodeLost):
+				return e.is, why
+			case spec.Waiting != nil:
+				spec.Waiting(why)
 			}
 		}
 		if err := again.Wait(ctx, err); err != nil {
-			return e.is, cmp.Or(err, ctx.Err())
+			return e.is, cmp.Or(why, err)
 		}
 	}
 }
@@ -81,7 +90,7 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 	if e.spec.Fresh && e.is.Outdated {
 		e.log.Info().Str("sandbox", s.Metadata.Name).Str("room", e.spec.Room).
 			Msg("the image or the pod's template has changed: replacing the sandbox on its volumes")
-		return s, false, e.delete(ctx, s)
+		return s, false, e.end(ctx, s)
 	}
 	if s.Spec.OperatingMode == suspended {
 		e.is.Started = true
@@ -115,19 +124,14 @@ func (e *ensuring) create(ctx context.Context) error {
 	return nil
 }
 
-// why returns why a sandbox that was to start does not run, once it is time to give up; otherwise nil.
-func (e *ensuring) why(ctx context.Context, s sandboxObject, late bool, err error) error {
-	if err != nil {
-		return err
-	}
+// why returns why a sandbox that was to start does not run yet.
+func (e *ensuring) why(ctx context.Context, s sandboxObject) error {
 	p, err := e.pods.of(ctx, s.Metadata.Name)
 	switch {
 	case err != nil:
 		return err
 	case p.lost():
 		return fmt.Errorf("start sandbox %s: node %s: %w", s.Metadata.Name, p.Spec.Node, errNodeLost)
-	case !late:
-		return nil
 	}
 	reason := p.waits()
 	if c, ok := is(s.Status.Conditions, "PodScheduled"); reason == "" && !ok {
@@ -135,6 +139,9 @@ func (e *ensuring) why(ctx context.Context, s sandboxObject, late bool, err erro
 	}
 	if c, _ := is(s.Status.Conditions, "Ready"); reason == "" {
 		reason = c.Message
+	}
+	if reason == "" {
+		return ErrPending
 	}
 	return pending(reason)
 }
@@ -144,7 +151,7 @@ const maxReason = 300
 
 // pending is ErrPending with the cluster's words.
 func pending(reason string) error {
-	reason = clean.Short(reason, maxReason)
+	reason = strings.TrimRight(clean.Short(reason, maxReason), ". ")
 	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason),
 		"The cluster has not started the room's sandbox: %s. Send the task again later.", reason)
 }
