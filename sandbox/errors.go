@@ -74,6 +74,10 @@ var (
 			"volume rm`.")
 )
 
+// errStarting: another caller waits for the same container.
+var errStarting = sentence.New(errors.New("the container is being started or removed"),
+	"The room's container is just being started or removed, and that takes longer than usual. Try again later.")
+
 // errHalfRemoved means that podman died while it removed the container: it is listed, but its files are gone, and
 // podman cannot inspect or start it. It is of no use to any room.
 var errHalfRemoved = sentence.New(errors.New("half-removed container"),

@@ -14,8 +14,9 @@ const (
 	// offerTime is how long a container may take to offer the next connection: it does that as soon as one is used, and
 	// within two seconds of a restart of the bot. Podman needs about 90 ms of processor time to reach it.
 	offerTime = 2 * time.Second
-	// lineTime is the same for a container that has no other way in.
-	lineTime = 20 * time.Second
+	// lineTime is the same for a container that has no other way in. It leaves time to say why there is none to somebody
+	// who waits for 20 seconds, as !status does.
+	lineTime = 15 * time.Second
 	// answerTime is how long it may take to answer on one: it does not if it is paused, for example.
 	answerTime = time.Second
 )

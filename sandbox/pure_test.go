@@ -14,6 +14,7 @@ import (
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/errorhandling"
+	"github.com/rs/zerolog"
 
 	"matrix-tui/sandbox/boxinit"
 	"matrix-tui/state/sentence"
@@ -180,5 +181,21 @@ func TestFailure(t *testing.T) {
 	}
 	if err := failure(boxinit.Reply{Code: 3}, "try"); err != nil {
 		t.Error(err)
+	}
+}
+
+// Somebody who cannot wait until a container has started is told so.
+func TestEnsureWhileStarting(t *testing.T) {
+	r := NewRooms(nil, zerolog.Nop())
+	unlock, err := r.locks.Lock(t.Context(), "!den:localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = r.Ensure(ctx, Spec{Room: "!den:localhost"})
+	if said, _ := sentence.Of(err); !strings.Contains(said, "just being started") || !errors.Is(err, context.Canceled) {
+		t.Errorf("%q, %v", said, err)
 	}
 }

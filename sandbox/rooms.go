@@ -47,7 +47,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	spec.Name = cmp.Or(spec.Name, NameFor(spec.Room))
 	unlock, err := r.locks.Lock(ctx, spec.Room)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ensure container %s: %w: %w", spec.Name, errStarting, err)
 	}
 	defer unlock()
 	defer r.Hold(spec.Name)()

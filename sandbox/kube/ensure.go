@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"matrix-tui/sandbox"
@@ -150,7 +151,7 @@ const maxReason = 300
 
 // pending is ErrPending with the cluster's words.
 func pending(reason string) error {
-	reason = clean.Short(reason, maxReason)
+	reason = strings.TrimRight(clean.Short(reason, maxReason), ". ")
 	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason),
 		"The cluster has not started the room's sandbox: %s. Send the task again later.", reason)
 }
