@@ -17,6 +17,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/boxinit/relay"
+	"matrix-tui/state/sentence"
 )
 
 // The tests need a cluster: deploy/test --kube starts one, and sets MATRIX_TUI_KUBE.
@@ -274,4 +275,22 @@ func TestClusterMany(t *testing.T) {
 	all("suspended", stop)
 	all("resumed and checked", func(i int) error { return mark(i, "cat /workspace/n", fmt.Sprint(i)) })
 	all("suspended again", stop)
+}
+
+// A room whose pod the cluster does not admit is told why.
+func TestClusterQuota(t *testing.T) {
+	s := newSite(t)
+	spec, why := s.spec(1), ""
+	operate(t, "kubectl", "create", "quota", "full", "--hard=pods=0")
+	t.Cleanup(func() { operate(t, "kubectl", "delete", "quota", "full") })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	spec.Waiting = func(err error) {
+		if why = sentence.Text(err); strings.Contains(why, "exceeded quota") {
+			cancel()
+		}
+	}
+	if _, err := s.Ensure(ctx, spec); err == nil || !strings.Contains(why, "exceeded quota") {
+		t.Errorf("%v; the room is told %q", err, why)
+	}
 }

@@ -126,7 +126,7 @@ func (e *ensuring) create(ctx context.Context) error {
 
 // why returns why a sandbox that was to start does not run yet.
 func (e *ensuring) why(ctx context.Context, s sandboxObject) error {
-	p, err := e.pods.of(ctx, s.Metadata.Name)
+	p, err := e.pods.of(ctx, nameOf(e.spec.Name))
 	switch {
 	case err != nil:
 		return err
@@ -134,10 +134,10 @@ func (e *ensuring) why(ctx context.Context, s sandboxObject) error {
 		return fmt.Errorf("start sandbox %s: node %s: %w", s.Metadata.Name, p.Spec.Node, errNodeLost)
 	}
 	reason := p.waits()
-	if c, ok := is(s.Status.Conditions, "PodScheduled"); reason == "" && !ok {
+	if c, _ := is(s.Status.Conditions, "PodScheduled"); reason == "" && c.Status == "False" {
 		reason = c.Message
 	}
-	if c, _ := is(s.Status.Conditions, "Ready"); reason == "" {
+	if c, _ := is(s.Status.Conditions, "Ready"); reason == "" { // also why there is no pod, such as a quota
 		reason = c.Message
 	}
 	if reason == "" {
