@@ -24,7 +24,8 @@ import (
 
 func TestClusterRoom(t *testing.T) {
 	s := newSite(t)
-	spec, begun := s.spec(1), time.Now()
+	spec, begun, lost := s.spec(1), time.Now(), []string(nil)
+	spec.Replacing = func(_ context.Context, names []string) error { lost = names; return nil }
 	c := s.ensure(spec)
 	var out bytes.Buffer
 	status, err := c.Run(t.Context(), sandbox.RunSpec{ID: "one", Argv: []string{"sh", "-c", "echo out; exit 3"}}, &out, func(bool) {})
@@ -60,8 +61,6 @@ func TestClusterRoom(t *testing.T) {
 	if _, err := c.Run(t.Context(), sandbox.RunSpec{ID: "two", Argv: []string{"true"}}, io.Discard, func(bool) {}); err != nil {
 		t.Fatal(err)
 	}
-	var lost []string
-	spec.Replacing = func(_ context.Context, names []string) error { lost = names; return nil }
 
 	// A new image replaces the pod on its volumes.
 	spec.CPUs, spec.Fresh = 0.5, true
