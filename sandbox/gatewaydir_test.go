@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -76,5 +77,14 @@ func TestBornAfter(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	if bornAfter(dir, now.Add(time.Second)) || !bornAfter(dir, now.Add(-time.Hour)) || !bornAfter(dir+"/missing", now) {
 		t.Error("a directory's age is judged wrongly")
+	}
+	for i := range 50 {
+		name, when := filepath.Join(dir, strconv.Itoa(i)), time.Now()
+		if err := os.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if !bornAfter(name, when) {
+			t.Fatal("a directory that was made at once after a time counts as older")
+		}
 	}
 }
