@@ -68,5 +68,6 @@ func heldBy(file *os.File, dir string) error {
 		owner = "process " + strconv.Itoa(pid)
 	}
 	return sentence.Newf(fmt.Errorf("lock %s, held by %s: %w", dir, owner, ErrLocked),
-		"A bot already runs on %s (%s): stop it first, or set STATE_DIR to another folder.", dir, owner)
+		"A bot already runs on %s (%s): stop it first (in a cluster, with MAINTENANCE=true), or set STATE_DIR to another "+
+			"folder.", dir, owner)
 }

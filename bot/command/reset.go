@@ -89,16 +89,15 @@ func (c *Call) resetSandbox(ctx context.Context) (string, error) {
 			"again.", nil
 	}
 	defer release()
-	if name := c.Env.Store.Containers.Of(c.Env.ID); name != "" {
-		call, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		err := c.Env.Vacate(func() error { return c.Env.Podman.Remove(call, name, c.Env.ID, "") })
-		if err != nil {
-			if ctx.Err() != nil {
-				return "", ctx.Err()
-			}
-			return "I could not remove the container. " + sentence.Log(c.Env.Log, err), nil
+	call, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	// Also one that has never started, and is in no file.
+	err = c.Env.Vacate(func() error { return c.Env.Podman.Remove(call, c.Env.Name(), c.Env.ID, "") })
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
 		}
+		return "I could not remove the container. " + sentence.Log(c.Env.Log, err), nil
 	}
 	return "The next task gets a new container. `/workspace` and `/root` are kept; everything else that was installed " +
 		"or changed in the container is gone.", nil

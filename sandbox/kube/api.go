@@ -117,8 +117,12 @@ func (s *status) Unwrap() error {
 		return sandbox.ErrNameTaken
 	case s.Code == http.StatusTooManyRequests, s.Code >= 500:
 		return ErrUnreachable
+	case strings.Contains(s.Message, "exceeded quota"):
+		return pending(s.Message)
+	case s.Code == http.StatusConflict:
+		return nil
 	}
-	return nil
+	return denied(s.Message)
 }
 
 // call sends a request and reads the reply into out, unless that is nil. In is the body, nil = none. An error of the

@@ -12,7 +12,6 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/boxinit"
-	"matrix-tui/state/clean"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
@@ -34,6 +33,7 @@ type ensuring struct {
 	spec     sandbox.Spec
 	template podTemplate
 	strength string
+	waits    bool // it was asked to try again what it could not do when it was asked before
 	is       sandbox.Ensured
 }
 
@@ -51,6 +51,8 @@ func (c *Cluster) Ensure(ctx context.Context, spec sandbox.Spec) (sandbox.Ensure
 		switch {
 		case done:
 			return e.is, nil
+		case ctx.Err() != nil: // known is why, and not which call was the last one
+			return e.is, cmp.Or(why, err, ctx.Err())
 		case err != nil && !errors.Is(err, sandbox.ErrUnreachable):
 			return e.is, err
 		}
@@ -96,10 +98,19 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 		e.is.Started = true
 		return s, false, e.set(ctx, s, running)
 	}
-	if _, ready := is(s.Status.Conditions, "Ready"); !ready {
+	_, ready := is(s.Status.Conditions, "Ready")
+	if !ready && (e.waits || e.is.Started) {
 		return s, false, nil
 	}
 	p, err := e.pods.of(ctx, s.Metadata.Name)
+	if !ready {
+		e.waits = true
+		if err == nil && p.Metadata.UID == "" {
+			// The cluster tries it again ever more seldom, and at once if it changes.
+			err = e.set(ctx, s, suspended)
+		}
+		return s, false, err
+	}
 	if err != nil || p.Metadata.UID == "" || p.Metadata.Deleted != nil {
 		return s, false, err
 	}
@@ -133,7 +144,10 @@ func (e *ensuring) why(ctx context.Context, s sandboxObject) error {
 	case p.lost():
 		return fmt.Errorf("start sandbox %s: node %s: %w", s.Metadata.Name, p.Spec.Node, errNodeLost)
 	}
-	reason := p.waits()
+	reason, noImage := p.waits()
+	if noImage {
+		return errNoImage(reason)
+	}
 	if c, _ := is(s.Status.Conditions, "PodScheduled"); reason == "" && c.Status == "False" {
 		reason = c.Message
 	}
@@ -144,16 +158,6 @@ func (e *ensuring) why(ctx context.Context, s sandboxObject) error {
 		return ErrPending
 	}
 	return pending(reason)
-}
-
-// maxReason bounds what is shown of the cluster's words, in characters.
-const maxReason = 300
-
-// pending is ErrPending with the cluster's words.
-func pending(reason string) error {
-	reason = strings.TrimRight(clean.Short(reason, maxReason), ". ")
-	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason),
-		"The cluster has not started the room's sandbox: %s. Send the task again later.", reason)
 }
 
 // errNodeLost: the machine on which the pod ran does not answer.
@@ -168,17 +172,18 @@ func (p pod) lost() bool {
 	return ok && c.Reason == "DeletionByTaintManager" && p.Metadata.Deleted != nil
 }
 
-// waits returns why a pod's containers do not run, "" = they do, or the cluster does not say.
-func (p pod) waits() string {
+// waits returns why a pod's containers do not run, "" = they do, or the cluster does not say. NoImage means that they
+// have none to run.
+func (p pod) waits() (reason string, noImage bool) {
 	if c, ok := is(p.Status.Conditions, "PodScheduled"); !ok && c.Message != "" {
-		return c.Message
+		return c.Message, false
 	}
 	for _, one := range append(p.Status.Relays, p.Status.Containers...) {
 		if w := one.State.Waiting; w.Reason != "" && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
-			return w.Reason + ": " + w.Message
+			return strings.TrimRight(w.Reason+": "+w.Message, ": "), strings.Contains(w.Reason, "Image")
 		}
 	}
-	return ""
+	return "", false
 }
 
 // strength is what boxinit must find in the pod.

@@ -2,8 +2,11 @@ package kube
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/state/clean"
 	"matrix-tui/state/sentence"
 )
 
@@ -19,7 +22,7 @@ func (unreachable) Unwrap() error { return sandbox.ErrUnreachable }
 // errNoLine: the pod runs, and its relay has not reached the bot.
 var errNoLine = sentence.New(unreachable("the pod has not reached the door"),
 	"The room's pod does not reach the bot. The operator can see why with `kubectl logs POD -c relay`; KUBE_DOOR and the "+
-		"network policy may be wrong. Send the task again later.")
+		"network policy may be wrong. Try again later.")
 
 // ErrUnreachable: the cluster's API server does not answer. It is a [sandbox.ErrUnreachable].
 var ErrUnreachable = sentence.New(unreachable("the API server is unreachable"),
@@ -31,5 +34,35 @@ var errEnding = sentence.New(errors.New("the pod does not end"),
 
 // ErrPending: the room's pod does not start, for a reason that the cluster gives.
 var ErrPending = sentence.New(errors.New("the pod does not start"),
-	"The cluster has not started the room's sandbox yet. Send the task again later. The operator can see the reason "+
-		"with `kubectl describe sandbox` and `kubectl describe pod`.")
+	"The cluster has not started the room's sandbox yet. Try again later. The operator can see the reason with `kubectl "+
+		"describe sandbox` and `kubectl describe pod`.")
+
+// maxReason bounds what is shown of the cluster's words, in characters.
+const maxReason = 300
+
+// words are the cluster's own, as a part of a sentence.
+func words(said string) string { return strings.TrimRight(clean.Short(said, maxReason), ". ") }
+
+// pending is ErrPending with the cluster's words.
+func pending(reason string) error {
+	reason = words(reason)
+	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason),
+		"The cluster has not started the room's sandbox: %s. Try again later. The operator sees more with `kubectl "+
+			"describe sandbox` and `kubectl describe pod`.", reason)
+}
+
+// errNoImage is an ErrPending that does not end by itself.
+func errNoImage(reason string) error {
+	reason = words(reason)
+	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason),
+		"The cluster does not get the image of the room's sandbox: %s. The operator can correct SANDBOX_IMAGE or "+
+			"KUBE_PULL_SECRET.", reason)
+}
+
+// denied is an answer of the API server that says what the bot has done wrong, or may not do.
+func denied(said string) error {
+	said = words(said)
+	return sentence.Newf(errors.New("the API server refuses it"),
+		"The cluster refuses what the room's sandbox needs: %s. The operator can check the bot's rights with "+
+			"`matrix-tui doctor`.", said)
+}

@@ -174,7 +174,7 @@ func TestManifests(t *testing.T) {
 		"Service matrix-tui-door": {"type": "ClusterIP", "selector": labels, "ports": []any{map[string]any{
 			"name": "door", "protocol": "TCP", "port": float64(port.ContainerPort), "targetPort": port.Name}}},
 		"NetworkPolicy matrix-tui-sandbox": {"podSelector": room, "policyTypes": []any{"Ingress", "Egress"},
-			"ingress": []any{}, "egress": []any{map[string]any{
+			"egress": []any{map[string]any{
 				"to": []any{map[string]any{"podSelector": itself}}, "ports": ports}}},
 		"NetworkPolicy matrix-tui": {"podSelector": itself, "policyTypes": []any{"Ingress"},
 			"ingress": []any{map[string]any{"from": []any{map[string]any{"podSelector": room}}, "ports": ports}}},

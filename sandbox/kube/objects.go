@@ -117,10 +117,28 @@ type container struct {
 
 // claim is a PersistentVolumeClaim.
 type claim struct {
-	APIVersion string         `json:"apiVersion,omitempty"`
-	Kind       string         `json:"kind,omitempty"`
-	Metadata   meta           `json:"metadata"`
-	Spec       map[string]any `json:"spec"`
+	APIVersion string    `json:"apiVersion,omitempty"`
+	Kind       string    `json:"kind,omitempty"`
+	Metadata   meta      `json:"metadata"`
+	Spec       claimSpec `json:"spec"`
+	Status     struct {
+		Phase string `json:"phase"` // "Pending" until it has a volume
+	} `json:"status,omitzero"`
+}
+
+type claimSpec struct {
+	AccessModes  []string `json:"accessModes"`
+	StorageClass string   `json:"storageClassName,omitempty"`
+	Resources    struct {
+		Requests struct {
+			Storage string `json:"storage"`
+		} `json:"requests"`
+	} `json:"resources"`
+}
+
+// asks reports whether a claim asks for what is set. Class "" is the cluster's default, which it fills in.
+func (c claim) asks(class, size string) bool {
+	return (class == "" || c.Spec.StorageClass == class) && c.Spec.Resources.Requests.Storage == size
 }
 
 // room returns the room on an object, "" = none of ours.

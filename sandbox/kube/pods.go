@@ -33,7 +33,7 @@ func (p pods) Restart(ctx context.Context, name string) error {
 // finds out why the pod of that name offers no connection.
 func (p pods) Exec(ctx context.Context, name string, _ sandbox.Process) (int, error) {
 	one, err := p.of(ctx, name)
-	switch why := one.waits(); {
+	switch why, _ := one.waits(); {
 	case err != nil:
 		return 0, err
 	case one.Metadata.UID == "":

@@ -22,6 +22,7 @@ type ruled struct {
 	objects   map[string]map[string]any // by path
 	uids      int
 	began     func(room string) // called, if not nil, when a pod of a room begins to run
+	full      bool              // no pod is admitted, and nothing is tried again until an object changes
 }
 
 func newRuled(t *testing.T) *ruled {
@@ -187,6 +188,10 @@ func (s *ruled) control(path string, o map[string]any) {
 	pod := "/api/v1/namespaces/" + s.namespace + "/pods/" + of["name"].(string)
 	if spec["operatingMode"] == suspended {
 		delete(s.objects, pod)
+		return
+	}
+	if s.full {
+		o["status"] = object{"conditions": []any{object{"type": "Ready", "status": "False", "message": "exceeded quota: pods"}}}
 		return
 	}
 	o["status"] = object{"conditions": []any{object{"type": "Ready", "status": "True"}}}

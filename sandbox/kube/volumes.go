@@ -35,13 +35,23 @@ func (v volumes) claimsOf(ctx context.Context, room string) (names [2]string, er
 }
 
 func (v volumes) claimOf(ctx context.Context, kind, room string) (string, error) {
-	name, err := v.find(ctx, kind, room)
-	if !errors.Is(err, sandbox.ErrNotFound) {
-		return name, err
+	one, err := v.find(ctx, kind, room)
+	name := one.Metadata.Name
+	switch {
+	case err == nil && (one.Status.Phase != "Pending" || one.asks(v.class, v.size)):
+		return name, nil
+	case err == nil: // no volume was found for it, and now something else is set
+		err = v.remove(ctx, one)
+	case errors.Is(err, sandbox.ErrNotFound):
+		err = nil
+	}
+	if err != nil {
+		return "", err
 	}
 	err = v.call(ctx, http.MethodPost, v.claims(""), v.claim(name, room), nil)
 	if errors.Is(err, sandbox.ErrNameTaken) { // created concurrently
-		name, err = v.find(ctx, kind, room)
+		one, err = v.find(ctx, kind, room)
+		name = one.Metadata.Name
 	}
 	if err != nil {
 		return "", fmt.Errorf("create volume claim %s: %w", name, err)
@@ -49,47 +59,56 @@ func (v volumes) claimOf(ctx context.Context, kind, room string) (string, error)
 	return name, nil
 }
 
-// find returns the name of one of the room's claims. ErrNotFound means that there is none, and that the name is free.
+// remove removes a claim for good, and waits until it is gone: a new pod would wait for it in vain.
+func (v volumes) remove(ctx context.Context, one claim) error {
+	path := v.claims(one.Metadata.Name)
+	err := v.call(ctx, http.MethodDelete, path, object{"preconditions": object{"uid": one.Metadata.UID}}, nil)
+	if err == nil {
+		err = v.gone(ctx, path, one.Metadata.UID)
+	}
+	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		return fmt.Errorf("remove volume claim %s: %w", one.Metadata.Name, err)
+	}
+	return nil
+}
+
+// find returns one of the room's claims. ErrNotFound means that there is none, and that the name in it is free.
 // Another room may have the same short name: then it is the one with the whole hash.
-func (v volumes) find(ctx context.Context, kind, room string) (string, error) {
-	name, whole := nameOf(kind+roomname.Short(room)), nameOf(kind+roomname.Whole(room))
-	of, err := v.owner(ctx, name)
-	if err == nil && of == room {
-		return name, nil
+func (v volumes) find(ctx context.Context, kind, room string) (claim, error) {
+	one, err := v.read(ctx, kind+roomname.Short(room))
+	if err == nil && one.Metadata.room() == room {
+		return one, nil
 	}
 	taken := err == nil
 	if !taken && !errors.Is(err, sandbox.ErrNotFound) {
-		return "", err
+		return claim{}, err
 	}
-	switch of, other := v.owner(ctx, whole); {
-	case other == nil && of == room:
+	switch whole, other := v.read(ctx, kind+roomname.Whole(room)); {
+	case other == nil && whole.Metadata.room() == room:
 		return whole, nil
 	case other == nil:
-		return "", fmt.Errorf("volume claims of room %s: %w", room, sandbox.ErrForeign)
+		return claim{}, fmt.Errorf("volume claims of room %s: %w", room, sandbox.ErrForeign)
 	case !errors.Is(other, sandbox.ErrNotFound):
-		return "", other
+		return claim{}, other
 	case taken:
 		return whole, other
 	}
-	return name, err
+	return one, err
 }
 
-// owner returns whose claim that is.
-func (v volumes) owner(ctx context.Context, name string) (room string, err error) {
-	var there claim
-	if err := v.call(ctx, http.MethodGet, v.claims(name), nil, &there); err != nil {
-		return "", fmt.Errorf("read volume claim %s: %w", name, err)
+// read reads a claim. One that does not exist has only its name.
+func (v volumes) read(ctx context.Context, name string) (one claim, err error) {
+	one.Metadata.Name = nameOf(name)
+	if err := v.call(ctx, http.MethodGet, v.claims(name), nil, &one); err != nil {
+		return one, fmt.Errorf("read volume claim %s: %w", name, err)
 	}
-	return there.Metadata.room(), nil
+	return one, nil
 }
 
 // claim returns a new claim.
 func (v volumes) claim(name, room string) claim {
-	spec := object{"accessModes": []string{"ReadWriteOnce"},
-		"resources": object{"requests": object{"storage": v.size}}}
-	if v.class != "" {
-		spec["storageClassName"] = v.class
-	}
+	spec := claimSpec{AccessModes: []string{"ReadWriteOnce"}, StorageClass: v.class}
+	spec.Resources.Requests.Storage = v.size
 	return claim{APIVersion: "v1", Kind: "PersistentVolumeClaim", Spec: spec, Metadata: meta{Name: name,
 		Labels: map[string]string{labelOwner: owner}, Annotations: map[string]string{annotationRoom: room}}}
 }
@@ -101,20 +120,12 @@ func (v volumes) all(ctx context.Context) (all []claim, err error) {
 	return all, nil
 }
 
-// removeAll removes a room's volumes for good, and waits until they are gone: a new pod would wait for them in vain.
+// removeAll removes a room's volumes for good.
 func (v volumes) removeAll(ctx context.Context, room string) error {
 	all, err := v.all(ctx)
 	for _, one := range all {
-		if one.Metadata.room() != room {
-			continue
-		}
-		path := v.claims(one.Metadata.Name)
-		failed := v.call(ctx, http.MethodDelete, path, object{"preconditions": object{"uid": one.Metadata.UID}}, nil)
-		if failed == nil {
-			failed = v.gone(ctx, path, one.Metadata.UID)
-		}
-		if failed != nil && !errors.Is(failed, sandbox.ErrNotFound) {
-			err = errors.Join(err, fmt.Errorf("remove volume claim %s: %w", one.Metadata.Name, failed))
+		if one.Metadata.room() == room {
+			err = errors.Join(err, v.remove(ctx, one))
 		}
 	}
 	return err

@@ -35,7 +35,8 @@ func TestClaimNames(t *testing.T) {
 		{"both are taken", func() { put(short, other); put(whole, other) }, "", sandbox.ErrForeign},
 	} {
 		step.do()
-		if name, err := cluster.find(ctx, kinds[0], den); name != step.name || !errors.Is(err, step.err) {
+		one, err := cluster.find(ctx, kinds[0], den)
+		if name := one.Metadata.Name; name != step.name || !errors.Is(err, step.err) {
 			t.Errorf("%s: %q, %v; want %q, %v", step.what, name, err, step.name, step.err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
+	"matrix-tui/state/sentence"
 )
 
 func Restore(ctx context.Context, a *cli.App, args []string) error {
@@ -67,7 +68,10 @@ func spooled(in io.Reader, dir string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("store the backup in %s: %w", dir, settings.Reason(err))
 	}
-	_, err = io.Copy(f, in)
+	n, err := io.Copy(f, in)
+	if err == nil && n == 0 {
+		err = sentence.New(io.ErrUnexpectedEOF, "nothing came in on standard input; `kubectl exec` passes it on with -i only")
+	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", errors.Join(fmt.Errorf("store the backup in %s: %w", dir, err), os.Remove(f.Name()))
 	}

@@ -56,6 +56,16 @@ func WithGrace(ctx context.Context, close func(context.Context) error) error {
 	return close(ctx)
 }
 
+// Pod returns the pod that this process runs in, and its namespace; "" = it runs in none.
+func Pod() (name, namespace string) {
+	if os.Getenv("KUBERNETES_SERVICE_HOST") == "" {
+		return "", ""
+	}
+	name, _ = os.Hostname()
+	data, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	return name, cmp.Or(string(data), "default")
+}
+
 // PodmanURI returns podman's socket, from the setting or podman's default.
 func PodmanURI(cfg *settings.Config) string {
 	if uri := string(cfg.ContainerHost); uri != "" {

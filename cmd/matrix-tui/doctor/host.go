@@ -42,6 +42,8 @@ func checkMemory(cfg *settings.Config, path string) Finding {
 	case available < leastMemory:
 		return bad("memory: only %s of %s available: stop programs you do not need, or use a larger host",
 			cli.Amount(available), cli.Amount(total))
+	case cfg.Engine == settings.Kubernetes:
+		return good("memory: %s of %s available on the bot's own machine", cli.Amount(available), cli.Amount(total))
 	case cfg.Memory == 0:
 		return good("memory: %s of %s available; each container may use all of it (SANDBOX_MEMORY is 0)",
 			cli.Amount(available), cli.Amount(total))

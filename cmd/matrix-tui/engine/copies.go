@@ -48,7 +48,8 @@ func ForVolumes(ctx context.Context, cfg *settings.Config,
 	if err != nil {
 		return nil, nil, err
 	}
-	if e, err = Connect(ctx, cfg, public, log); err != nil {
+	// They are refused again and again: the door says nothing of that.
+	if e, err = Connect(ctx, cfg, public, log.Level(zerolog.ErrorLevel)); err != nil {
 		return nil, nil, err
 	}
 	cluster, rooms := e.(*kube.Cluster), sandbox.NewRooms(e, log)

@@ -30,7 +30,7 @@ func FindInstalled() *Installed {
 
 // Elsewhere says how this program is updated if it is in a pod, "" = it is not.
 func Elsewhere() string {
-	if os.Getenv("KUBERNETES_SERVICE_HOST") == "" {
+	if pod, _ := cli.Pod(); pod == "" {
 		return ""
 	}
 	return update.InPod

@@ -33,7 +33,7 @@ type leftRoom struct {
 	Room, Container string
 	Volumes         string    // the room whose volumes it has, "" if none, or if another room uses them
 	Last            time.Time // of the newest event or line in the transcript; zero if unknown
-	Bytes           int64     // in podman's storage; -1 if unknown
+	Bytes           int64     // of storage; -1 if unknown
 }
 
 // measureTime bounds how long podman may measure the rooms: it counts every file.
@@ -84,7 +84,7 @@ func leftRooms(ctx context.Context, cfg *settings.Config, podman sandbox.Engine)
 		if l.Volumes != "" && l.Volumes != l.Room {
 			l.Bytes += used[l.Volumes]
 		}
-		if failed != nil {
+		if failed != nil || used == nil {
 			l.Bytes = -1
 		}
 		l.Last = transcripts.Changed(dir, l.Room)
@@ -182,8 +182,8 @@ func removeLeft(ctx context.Context, cfg *settings.Config, older time.Duration, 
 	dir := string(cfg.StateDir)
 	if state.InUse(dir) {
 		return sentence.New(errors.New("the bot is running"),
-			"the bot is running: stop it first (systemctl stop matrix-tui), and start it again afterwards; tasks continue in "+
-				"their containers")
+			"the bot is running: stop it first (`systemctl stop matrix-tui`; in a cluster, MAINTENANCE=true), and start it "+
+				"again afterwards; tasks continue in their containers")
 	}
 	lock, err := state.Lock(dir)
 	if err != nil {

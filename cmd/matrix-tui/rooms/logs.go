@@ -54,7 +54,7 @@ func Logs(ctx context.Context, a *cli.App, args []string) error {
 	if err != nil {
 		return err
 	}
-	source := logSource{dir: string(cfg.StateDir), room: *room, hide: knownSecrets(cfg)}
+	source := logSource{dir: string(cfg.StateDir), room: *room, engine: cfg.Engine, hide: knownSecrets(cfg)}
 	return source.print(ctx, a.Stdout, *n, *follow)
 }
 
@@ -99,9 +99,10 @@ func ChooseRoom(rooms []RoomLine, wanted string) (*RoomLine, error) {
 
 // logSource is where the entries of one room come from.
 type logSource struct {
-	dir  string
-	room RoomLine
-	hide []settings.Secret
+	dir    string
+	room   RoomLine
+	engine settings.Engine
+	hide   []settings.Secret
 }
 
 // print shows the newest n entries, and with follow those that come later.
@@ -130,8 +131,7 @@ func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) e
 			}
 		}
 		if first {
-			fmt.Fprintf(w, "(what the bot logged: journalctl -u matrix-tui -o cat -g '%s')\n",
-				clean.Short(s.room.Room, logsText))
+			fmt.Fprintln(w, s.elsewhere())
 		}
 		if !follow {
 			return nil
@@ -143,6 +143,15 @@ func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) e
 		case <-time.After(logsPause):
 		}
 	}
+}
+
+// elsewhere says where the bot's own log is.
+func (s logSource) elsewhere() string {
+	command, room := "journalctl -u matrix-tui -o cat -g", clean.Short(s.room.Room, logsText)
+	if pod, namespace := cli.Pod(); pod != "" {
+		command = "kubectl -n " + namespace + " logs " + pod + " | grep -F"
+	}
+	return fmt.Sprintf("(what the bot logged: %s '%s')", command, room)
 }
 
 // transcriptEntry converts a line of a transcript.
@@ -172,7 +181,7 @@ func (s logSource) head(ctx context.Context) (string, error) {
 	}
 	if r.Container != "" {
 		text += ", container " + r.Container + ", " + cmp.Or(strings.Trim(r.State, "?"),
-			"state unknown: podman does not answer")
+			"state unknown: "+string(s.engine)+" does not answer")
 	}
 	journal, err := state.ReadJournal(ctx, filepath.Join(s.dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {

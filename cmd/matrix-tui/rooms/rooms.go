@@ -15,6 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
@@ -204,7 +205,13 @@ func doing(task state.Task) string {
 	case state.TaskWaiting:
 		return "asks"
 	case state.TaskAnswered, state.TaskDone:
-		return "done"
+		switch agent.Ended(task.Ended) {
+		case agent.Completed:
+			return "done"
+		case agent.Stopped:
+			return "stopped"
+		}
+		return "failed"
 	}
 	return ""
 }
@@ -236,7 +243,7 @@ func printRooms(w io.Writer, lines []RoomLine) error {
 			task = "(not in this STATE_DIR)"
 		}
 		if !l.Task.IsZero() {
-			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(cli.Minute), l.Doing, clean.Short(l.Text, 40))
+			task = fmt.Sprintf("%s  %-7s  %s", l.Task.Local().Format(cli.Minute), l.Doing, clean.Short(l.Text, 40))
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s%s\t%s\n", clean.Short(l.Room, 80), clean.Short(cmp.Or(l.Name, "-"), 30),
 			cmp.Or(l.Container, "-"), l.State, column(measured, l.Space), questions, task)

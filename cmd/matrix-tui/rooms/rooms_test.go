@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/clitest"
 	"matrix-tui/sandbox"
@@ -40,9 +41,9 @@ func TestRoomsTable(t *testing.T) {
 	}
 	want := `
 ROOM  NAME         CONTAINER  STATE    QUESTIONS                 LAST TASK
-!c:x  -            sandbox-c  gone     3 since 2026-01-02 03:07  2026-01-02 03:09  asks   the last that asks
-!a:x  the kitchen  sandbox-a  running  -                         2026-01-02 03:03  done   the newest
-!b:x  -            sandbox-b  exited   -                         2026-01-02 03:02  runs   make it red long long long long long lo…
+!c:x  -            sandbox-c  gone     3 since 2026-01-02 03:07  2026-01-02 03:09  asks     the last that asks
+!a:x  the kitchen  sandbox-a  running  -                         2026-01-02 03:03  failed   the newest
+!b:x  -            sandbox-b  exited   -                         2026-01-02 03:02  runs     make it red long long long long long lo…
 !d:x  -            -          none     -                         -
 !e:x  -            sandbox-e  running  -                         (not in this STATE_DIR)
 `
@@ -102,3 +103,11 @@ func TestRoomsOfNobody(t *testing.T) {
 }
 
 var roomsCommands = []cli.Command{{Name: "rooms", About: "", Run: Command}, {Name: "logs", About: "", Run: Logs}}
+
+func TestDoing(t *testing.T) {
+	for ended, want := range map[agent.Ended]string{agent.Completed: "done", agent.Stopped: "stopped", agent.TimedOut: "failed", "": "failed"} {
+		if got := doing(state.Task{State: state.TaskDone, Ended: string(ended)}); got != want {
+			t.Errorf("%q: %s, want %s", ended, got, want)
+		}
+	}
+}

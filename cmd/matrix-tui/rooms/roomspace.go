@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state"
 )
 
-// measureRooms adds the space that each room takes in podman's storage.
+// measureRooms adds the space that each room takes.
 func measureRooms(ctx context.Context, cfg *settings.Config, lines []RoomLine) error {
 	store, err := state.ReadStore(string(cfg.StateDir))
 	if err != nil {
@@ -30,8 +30,8 @@ func measureRooms(ctx context.Context, cfg *settings.Config, lines []RoomLine) e
 	return nil
 }
 
-// fillSpace adds what the rooms use, by the rooms on the labels of containers and volumes. A room that replaces another
-// one has that one's volumes.
+// fillSpace adds what the rooms use, by the rooms on the labels of containers and volumes; nil = the engine does not know.
+// A room that replaces another one has that one's volumes.
 func fillSpace(lines []RoomLine, store *state.Store, used map[string]int64) {
 	for i := range lines {
 		l := &lines[i]
@@ -39,7 +39,9 @@ func fillSpace(lines []RoomLine, store *state.Store, used map[string]int64) {
 		if origin := store.VolumesOf(l.Room); origin != l.Room {
 			bytes += used[origin]
 		}
-		l.Space = cli.Amount(uint64(bytes))
+		if l.Space = cli.Amount(uint64(bytes)); used == nil {
+			l.Space = "unknown"
+		}
 	}
 }
 

@@ -246,7 +246,7 @@ func (c *Config) Missing(storedLogin bool) (problems []string) {
 	}
 	need(c.Homeserver != "", "MATRIX_HOMESERVER", "")
 	need(c.User != "", "MATRIX_USER", "")
-	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD",
+	need(c.Password.Set() || c.AccessToken.Set() || storedLogin || bool(c.Maintenance), "MATRIX_PASSWORD",
 		" (or set MATRIX_ACCESS_TOKEN, or run `matrix-tui login`)")
 	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS",
 		"; without owners or MATRIX_ALLOW, nobody may use the bot")
