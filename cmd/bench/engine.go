@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// mostRooms is how many sandboxes run at last.
+const mostRooms = 100
+
 // measureEngine measures what depends on the engine of the rooms' sandboxes, with default settings: podman, or the
 // cluster that MATRIX_TUI_KUBE names. Nothing in it needs podman.
 func measureEngine(ctx context.Context, b *bench) (err error) {
@@ -45,7 +48,7 @@ func measureEngine(ctx context.Context, b *bench) (err error) {
 	if _, err := s.ask(ctx, rooms[0], "number 9000", "got 9000"); err != nil { // an agent waits there afterwards
 		return err
 	}
-	var warm, back, after []float64
+	var warm []float64
 	for i := range b.n {
 		number := fmt.Sprint(9100 + i)
 		if err := s.settle(ctx); err != nil {
@@ -61,8 +64,30 @@ func measureEngine(ctx context.Context, b *bench) (err error) {
 		warm = append(warm, ms(took))
 	}
 	b.table.add("message → reply where an agent waits", "ms", 0, warm...)
+	for running := many; ; running += many {
+		if running == many || running == mostRooms {
+			if err := s.restarts(ctx, b, rooms[0], running); err != nil {
+				return err
+			}
+		}
+		if running == mostRooms {
+			break
+		}
+		if _, _, err := s.rooms(ctx, 1); err != nil {
+			return err
+		}
+	}
+	if cluster := os.Getenv("MATRIX_TUI_KUBE"); cluster != "" {
+		return measureSuspended(ctx, b, cluster)
+	}
+	return nil
+}
+
+// restarts restarts the bot while some rooms' sandboxes run.
+func (s *scene) restarts(ctx context.Context, b *bench, room string, running int) error {
+	var back, after []float64
 	for i := range b.rounds {
-		number := fmt.Sprint(9900 + i)
+		number := fmt.Sprint(10*running + 9000 + i)
 		if err := s.settle(ctx); err != nil {
 			return err
 		}
@@ -73,17 +98,14 @@ func measureEngine(ctx context.Context, b *bench) (err error) {
 		if err != nil {
 			return err
 		}
-		took, err := s.ask(ctx, rooms[0], "number "+number, "got "+number)
+		took, err := s.ask(ctx, room, "number "+number, "got "+number)
 		if err != nil {
 			return err
 		}
 		back, after = append(back, ms(ready)), append(after, ms(took))
 	}
-	b.table.add(fmt.Sprintf("restart with %d running sandboxes → ready", many), "ms", 0, back...)
+	b.table.add(fmt.Sprintf("restart with %d running sandboxes → ready", running), "ms", 0, back...)
 	b.table.add("  then a message sent at once → reply", "ms", 0, after...)
-	if cluster := os.Getenv("MATRIX_TUI_KUBE"); cluster != "" {
-		return measureSuspended(ctx, b, cluster)
-	}
 	return nil
 }
 
