@@ -297,3 +297,19 @@ func TestClusterQuota(t *testing.T) {
 	s.sh(s.ensure(spec), "true")
 	t.Logf("MEASURED corrected quota to a command: %s", time.Since(at).Round(time.Millisecond))
 }
+
+// A room whose volumes no class provides is told so. Once the setting is corrected, the next task starts its pod.
+func TestClusterClass(t *testing.T) {
+	s := newSite(t)
+	spec, right := s.spec(1), s.cluster.class
+	s.cluster.class = "wrong"
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := s.Ensure(ctx, spec); err == nil || !strings.Contains(sentence.Text(err), "PersistentVolumeClaims") {
+		t.Errorf("the room is told %v", err)
+	}
+	s.cluster.class = right
+	at := time.Now()
+	s.sh(s.ensure(spec), "true")
+	t.Logf("MEASURED corrected class to a command: %s", time.Since(at).Round(time.Millisecond))
+}
