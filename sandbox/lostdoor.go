@@ -18,8 +18,8 @@ func (s placed) lostDoor(data *define.InspectContainerData) bool {
 	return s.gateway != "" && bornAfter(s.gateway, data.State.StartedAt)
 }
 
-// bornAfter reports whether a directory is missing or was created after a time, to the precision of a tick. One that was
-// created in the future, because the host's clock was wrong, says nothing.
+// bornAfter reports whether a directory is missing or was created after a time, to the precision of a tick. One that
+// was created in the future, because the host's clock was wrong, says nothing.
 func bornAfter(dir string, when time.Time) bool {
 	var stat unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, dir, 0, unix.STATX_BTIME, &stat); err != nil {
