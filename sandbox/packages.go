@@ -121,7 +121,7 @@ func (c *Container) keepLost(ctx context.Context, keep func(context.Context, []s
 	}
 	names := atMost(without(before, now))
 	switch {
-	case errors.Is(err, ErrUnreachable), ctx.Err() != nil:
+	case errors.Is(err, ErrUnreachable), errors.Is(err, ErrNotRunning), ctx.Err() != nil:
 		return err
 	case err != nil:
 		c.log.Warn().Err(err).Str("container", c.Name).Msg("cannot read which packages were installed in the container")

@@ -65,10 +65,13 @@ func (p *Podman) Unpause(ctx context.Context, id string) error {
 	return explain(containers.Unpause(p.with(ctx), id, nil), "unpause container", id)
 }
 
+// Starting is the state of a sandbox that was started, and does not run yet.
+const Starting = "starting"
+
 // Info describes one container in a List.
 type Info struct {
 	ID, Name, Room string
-	// State is podman's name for it: "running", "exited", "created", "paused", …
+	// State is podman's name for it: "running", "exited", "created", "paused", … Or it is Starting.
 	State   string
 	Image   string
 	Created time.Time

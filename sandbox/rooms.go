@@ -52,7 +52,9 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	defer unlock()
 	defer r.Hold(spec.Name)()
 	if known := r.answering(ctx, spec); known != nil {
-		return r.open(ctx, *known, spec)
+		if container, err := r.open(ctx, *known, spec); !errors.Is(err, ErrNotRunning) {
+			return container, err
+		}
 	}
 	identity := spec.identity()
 	is, err := r.Engine.Ensure(ctx, spec)
@@ -69,6 +71,11 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 		r.offers.expect(spec.Room)
 	}
 	container, err := r.open(ctx, is, spec)
+	if is.Only && errors.Is(err, ErrNotRunning) { // just replaced, without the bot
+		if is, err = r.Engine.Ensure(ctx, spec); err == nil {
+			container, err = r.open(ctx, is, spec)
+		}
+	}
 	if err == nil {
 		r.ensured.Store(spec.Room, ensured{is, identity})
 	}
@@ -79,7 +86,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 func (r *Rooms) open(ctx context.Context, is Ensured, spec Spec) (*Container, error) {
 	container := r.container(is)
 	container.waiting = spec.Waiting
-	if is.Only && spec.Replacing != nil {
+	if is.Only && !is.Old && spec.Replacing != nil {
 		if err := container.keepLost(ctx, spec.Replacing); err != nil {
 			return nil, fmt.Errorf("keep packages of container %s: %w", spec.Name, err)
 		}

@@ -90,7 +90,12 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 		_, err = c.ofRun(try, boxinit.OpStop, id)
 		cancel()
 		switch {
-		case err == nil, ctx.Err() != nil, errors.Is(err, ErrUnreachable):
+		case err == nil, ctx.Err() != nil:
+			return err
+		case errors.Is(err, ErrUnreachable):
+			if c.Only { // the engine may answer, although the container does not
+				return c.Restart(ctx, err)
+			}
 			return err
 		case errors.Is(err, ErrNotFound):
 			return nil
@@ -140,7 +145,7 @@ func (c *Container) Left(ctx context.Context) ([]Left, error) {
 // restarted.
 func (c *Container) EndLeft(ctx context.Context) error {
 	_, err := c.door.short(ctx, "end what runs have left", boxinit.Request{Op: boxinit.OpEndLeft}, nil)
-	if err == nil || ctx.Err() != nil || errors.Is(err, ErrUnreachable) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrUnreachable) && !c.Only {
 		return err
 	}
 	return c.Restart(ctx, err)

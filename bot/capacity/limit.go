@@ -27,9 +27,9 @@ func (k *Keeper) limit(ctx context.Context) int {
 	return k.Max
 }
 
-// runs reports whether a container runs, and is one of this bot's own, which are known by their rooms.
+// runs reports whether a container runs or is about to, and is one of this bot's own, which are known by their rooms.
 func runs(own map[string]string, info sandbox.Info) bool {
-	return info.State == "running" && own[info.Room] == info.Name
+	return (info.State == "running" || info.State == sandbox.Starting) && own[info.Room] == info.Name
 }
 
 const (

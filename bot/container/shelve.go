@@ -42,7 +42,10 @@ const shelveLook = 5 * time.Second
 // also after an error, because some notes may be there. While a task is running, nothing is moved.
 func (s *Sandbox) Shelve(ctx context.Context, requested time.Time, running bool) (folder string, err error) {
 	if s.shared.Store.Containers.Of(s.room) == "" {
-		return "", nil // no task has run yet
+		files, err := s.shared.Podman.HasVolumes(ctx, s.shared.Store.VolumesOf(s.room))
+		if err != nil || !files { // no task has run yet
+			return "", err
+		}
 	}
 	name, move, limit := "before-"+requested.UTC().Format("2006-01-02-150405.000"), "move", time.Minute
 	if running {

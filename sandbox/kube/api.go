@@ -85,15 +85,23 @@ func (a *api) gone(ctx context.Context, path, uid string) error {
 			return nil
 		}
 		if err != nil && !errors.Is(err, sandbox.ErrUnreachable) {
-			return err
+			return ending(err)
 		}
 		if time.Since(begun) > goneTime {
 			return cmp.Or(err, error(errEnding))
 		}
 		if err := retry.Sleep(ctx, gonePoll); err != nil {
-			return err
+			return ending(err)
 		}
 	}
+}
+
+// ending is errEnding for a caller that has waited as long as it could.
+func ending(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", errEnding, err)
+	}
+	return err
 }
 
 // status is an error of the API server.
@@ -120,14 +128,27 @@ func (s *status) Unwrap() error {
 	case strings.Contains(s.Message, "exceeded quota"):
 		return pending(s.Message)
 	case s.Code == http.StatusConflict:
-		return nil
+		return errBusy
 	}
 	return denied(s.Message)
 }
 
+// callTime is how long the API server may take to answer.
+const callTime = 30 * time.Second
+
 // call sends a request and reads the reply into out, unless that is nil. In is the body, nil = none. An error of the
 // API server is a *status.
 func (a *api) call(ctx context.Context, method, path string, in, out any) error {
+	within, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	err := a.ask(within, method, path, in, out)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("%w: no answer within %s", ErrUnreachable, callTime)
+	}
+	return err
+}
+
+func (a *api) ask(ctx context.Context, method, path string, in, out any) error {
 	kind := "application/json"
 	if method == http.MethodPatch {
 		kind = "application/merge-patch+json"

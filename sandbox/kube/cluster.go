@@ -107,9 +107,13 @@ func (c *Cluster) List(ctx context.Context) ([]sandbox.Info, error) {
 	return infos, nil
 }
 
+// maxPages bounds a list, in pages of 500 objects.
+const maxPages = 100
+
 // each calls f for each of our objects at a path.
 func each[T any](ctx context.Context, a *api, path string, f func(T)) error {
-	for token := ""; ; {
+	token := ""
+	for range maxPages {
 		var page list[T]
 		query := url.Values{"labelSelector": {labelOwner + "=" + owner}, "limit": {"500"}}
 		if token != "" {
@@ -125,6 +129,7 @@ func each[T any](ctx context.Context, a *api, path string, f func(T)) error {
 			return nil
 		}
 	}
+	return fmt.Errorf("%w: its list does not end", ErrUnreachable)
 }
 
 // Stop suspends the room's sandbox, and waits until its pod has ended. Its volumes stay.
@@ -183,6 +188,8 @@ func (c *Cluster) delete(ctx context.Context, s sandboxObject) error {
 func (c *Cluster) ended(ctx context.Context, s sandboxObject, path, uid string) error {
 	err := c.server.gone(ctx, path, uid)
 	if errors.Is(err, errEnding) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime) // its time may be over
+		defer cancel()
 		if p, failed := c.pods.of(ctx, s.Metadata.Name); failed == nil && p.lost() {
 			err = errNodeLost
 		}

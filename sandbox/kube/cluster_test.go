@@ -17,7 +17,6 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/boxinit/relay"
-	"matrix-tui/state/sentence"
 )
 
 // The tests need a cluster: deploy/test --kube starts one, and sets MATRIX_TUI_KUBE.
@@ -274,42 +273,4 @@ func TestClusterMany(t *testing.T) {
 	all("suspended", stop)
 	all("resumed and checked", func(i int) error { return mark(i, "cat /workspace/n", fmt.Sprint(i)) })
 	all("suspended again", stop)
-}
-
-// A room whose pod the cluster does not admit is told why. Once the cluster admits it, the next task starts it at once.
-func TestClusterQuota(t *testing.T) {
-	s := newSite(t)
-	spec, why := s.spec(1), ""
-	operate(t, "kubectl", "create", "quota", "full", "--hard=pods=0")
-	t.Cleanup(func() { operate(t, "kubectl", "delete", "quota", "full", "--ignore-not-found") })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	spec.Waiting = func(err error) {
-		if why = sentence.Text(err); strings.Contains(why, "exceeded quota") {
-			cancel()
-		}
-	}
-	if _, err := s.Ensure(ctx, spec); err == nil || !strings.Contains(sentence.Text(err), "exceeded quota") {
-		t.Errorf("%v; the room is told %q", err, why)
-	}
-	operate(t, "kubectl", "delete", "quota", "full")
-	at := time.Now()
-	s.sh(s.ensure(spec), "true")
-	t.Logf("MEASURED corrected quota to a command: %s", time.Since(at).Round(time.Millisecond))
-}
-
-// A room whose volumes no class provides is told so. Once the setting is corrected, the next task starts its pod.
-func TestClusterClass(t *testing.T) {
-	s := newSite(t)
-	spec, right := s.spec(1), s.cluster.class
-	s.cluster.class = "wrong"
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if _, err := s.Ensure(ctx, spec); err == nil || !strings.Contains(sentence.Text(err), "PersistentVolumeClaims") {
-		t.Errorf("the room is told %v", err)
-	}
-	s.cluster.class = right
-	at := time.Now()
-	s.sh(s.ensure(spec), "true")
-	t.Logf("MEASURED corrected class to a command: %s", time.Since(at).Round(time.Millisecond))
 }

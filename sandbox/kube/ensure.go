@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,8 @@ type ensuring struct {
 	spec     sandbox.Spec
 	template podTemplate
 	strength string
-	waits    bool // it was asked to try again what it could not do when it was asked before
+	waits    bool      // it was asked to try again what it could not do when it was asked before
+	removed  time.Time // when a pod that had ended was last removed
 	is       sandbox.Ensured
 }
 
@@ -58,10 +60,15 @@ func (c *Cluster) Ensure(ctx context.Context, spec sandbox.Spec) (sandbox.Ensure
 		}
 		if waited := time.Since(begun); waited > lookTime {
 			if why = err; err == nil {
-				why = e.why(ctx, s)
+				why = e.why(context.WithoutCancel(ctx), s)
 			}
 			switch {
-			case err != nil, waited > startTime, waited > lostTime && errors.Is(why, errNodeLost):
+			case err != nil, waited > lostTime && errors.Is(why, errNodeLost):
+				return e.is, why
+			case waited > startTime: // it must not keep what other rooms could use
+				if err := e.set(ctx, s, suspended); err != nil {
+					e.log.Warn().Err(err).Str("sandbox", s.Metadata.Name).Msg("cannot suspend what does not start")
+				}
 				return e.is, why
 			case spec.Waiting != nil:
 				spec.Waiting(why)
@@ -89,6 +96,7 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 		return s, false, err
 	}
 	e.is.Outdated = s.Metadata.Annotations[annotationSpec] != e.template.print()
+	e.is.Old = s.Metadata.Annotations[annotationPath] != boxinit.OperationPath
 	if e.spec.Fresh && e.is.Outdated {
 		e.log.Info().Str("sandbox", s.Metadata.Name).Str("room", e.spec.Room).
 			Msg("the image or the pod's template has changed: replacing the sandbox on its volumes")
@@ -98,24 +106,34 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 		e.is.Started = true
 		return s, false, e.set(ctx, s, running)
 	}
-	_, ready := is(s.Status.Conditions, "Ready")
-	if !ready && (e.waits || e.is.Started) {
-		return s, false, nil
-	}
 	p, err := e.pods.of(ctx, s.Metadata.Name)
-	if !ready {
-		e.waits = true
-		if err == nil && p.Metadata.UID == "" {
-			// The cluster tries it again ever more seldom, and at once if it changes.
-			err = e.set(ctx, s, suspended)
-		}
+	if err != nil {
 		return s, false, err
 	}
-	if err != nil || p.Metadata.UID == "" || p.Metadata.Deleted != nil {
-		return s, false, err
+	if _, ready := is(s.Status.Conditions, "Ready"); !ready {
+		return s, false, e.nudge(ctx, s, p)
+	}
+	if p.Metadata.UID == "" || p.Metadata.Deleted != nil || p.ended() {
+		return s, false, nil
 	}
 	e.is.ID = s.Metadata.Name // also of the pod, and of the next one
 	return s, true, nil
+}
+
+// nudge gets a sandbox going that is to run, and does not.
+func (e *ensuring) nudge(ctx context.Context, s sandboxObject, p pod) error {
+	switch {
+	case p.Metadata.Deleted != nil:
+	case p.ended() && time.Since(e.removed) > lookTime: // agent-sandbox leaves it there
+		e.is.Started, e.removed = true, time.Now()
+		return e.pods.end(ctx, p)
+	case p.Metadata.UID == "" && !e.waits && !e.is.Started:
+		// The cluster tries it again ever more seldom, and at once if it changes.
+		e.waits = true
+		return e.set(ctx, s, suspended)
+	}
+	e.waits = true
+	return nil
 }
 
 // create creates the room's sandbox.
@@ -123,7 +141,8 @@ func (e *ensuring) create(ctx context.Context) error {
 	s := sandboxObject{APIVersion: version, Kind: kind, Spec: sandboxSpec{OperatingMode: running, PodTemplate: e.template},
 		Metadata: meta{Name: nameOf(e.spec.Name), Labels: map[string]string{labelOwner: owner},
 			Annotations: map[string]string{annotationRoom: e.spec.Room, annotationName: e.spec.Name,
-				annotationImage: e.spec.Image, annotationSpec: e.template.print(), annotationStrong: e.strength}}}
+				annotationImage: e.spec.Image, annotationSpec: e.template.print(), annotationStrong: e.strength,
+				annotationPath: boxinit.OperationPath}}}
 	err := e.server.call(ctx, http.MethodPost, e.sandboxes(""), s, nil)
 	if errors.Is(err, sandbox.ErrNameTaken) {
 		return nil // created concurrently; the next step reads it
@@ -172,9 +191,20 @@ func (p pod) lost() bool {
 	return ok && c.Reason == "DeletionByTaintManager" && p.Metadata.Deleted != nil
 }
 
+// ended reports whether a pod has ended for good, because it was evicted or its node was shut down, for example.
+func (p pod) ended() bool { return p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded" }
+
+// runs reports whether the container of the agent runs.
+func (p pod) runs() bool {
+	return slices.ContainsFunc(p.Status.Containers, func(one container) bool { return one.State.Running != nil })
+}
+
 // waits returns why a pod's containers do not run, "" = they do, or the cluster does not say. NoImage means that they
 // have none to run.
 func (p pod) waits() (reason string, noImage bool) {
+	if p.ended() {
+		return strings.Trim(cmp.Or(p.Status.Reason, p.Status.Phase)+": "+p.Status.Message, ": "), false
+	}
 	if c, ok := is(p.Status.Conditions, "PodScheduled"); !ok && c.Message != "" {
 		return c.Message, false
 	}

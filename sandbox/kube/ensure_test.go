@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -53,16 +54,16 @@ func TestClaimsCorrected(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, one := range all {
-			found = append(found, one.Spec.StorageClass+" "+one.Spec.Resources.Requests.Storage)
+			found = append(found, one.Metadata.Annotations[annotationAsked])
 		}
 		return found
 	}
 	for _, c := range []struct{ phase, class, size, want string }{
-		{"", "wrong", "1Gi", "wrong 1Gi"},
-		{"Pending", "right", "1Gi", "right 1Gi"},
-		{"Pending", "right", "2Gi", "right 2Gi"},
-		{"Pending", "", "2Gi", "right 2Gi"},
-		{"Bound", "other", "3Gi", "right 2Gi"},
+		{"", "wrong", "1Gi", "1Gi wrong"},
+		{"Pending", "right", "1Gi", "1Gi right"},
+		{"Pending", "right", "2Gi", "2Gi right"},
+		{"Pending", "", "2Gi", "2Gi "},
+		{"Bound", "other", "3Gi", "2Gi "},
 	} {
 		if got := strings.Join(classes(c.phase, c.class, c.size), ", "); got != c.want+", "+c.want {
 			t.Errorf("%+v: %s", c, got)
@@ -90,5 +91,95 @@ func TestWhyNoImage(t *testing.T) {
 	reason, noImage := p.waits()
 	if said := sentence.Text(errNoImage(reason)); !noImage || strings.Contains(said, "again") || !strings.Contains(said, `"example.org/i". The operator`) {
 		t.Errorf("%q", said)
+	}
+}
+
+// A pod that has ended for good is replaced: agent-sandbox leaves it where it is.
+func TestEnsureEvicted(t *testing.T) {
+	s := newRuled(t)
+	cluster, spec := s.connect(t), sandbox.Spec{Room: denRoom, Name: sandbox.NameFor(denRoom), Image: "i"}
+	if _, err := cluster.Ensure(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	name := nameOf(spec.Name)
+	before, err := cluster.pods.of(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	for path, o := range s.objects {
+		switch {
+		case strings.HasSuffix(path, "/pods/"+name):
+			o["status"] = object{"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
+		case strings.HasSuffix(path, "/sandboxes/"+name):
+			o["status"] = object{"conditions": []any{object{"type": "Ready", "status": "False", "message": "Pod failed"}}}
+		}
+	}
+	s.mu.Unlock()
+	if _, err := cluster.pods.Exec(t.Context(), name, sandbox.Process{}); !errors.Is(err, sandbox.ErrNotRunning) || !strings.Contains(err.Error(), "Evicted: The node") {
+		t.Errorf("a command in it: %v", err)
+	}
+	is, err := cluster.Ensure(t.Context(), spec)
+	if err != nil || !is.Started {
+		t.Fatalf("%+v, %v", is, err)
+	}
+	if after, err := cluster.pods.of(t.Context(), name); err != nil || after.Metadata.UID == "" || after.Metadata.UID == before.Metadata.UID {
+		t.Errorf("it was not replaced: %+v, %v", after, err)
+	}
+}
+
+// While only the relay does not run, the agent does: nobody may begin its task a second time.
+func TestExecWithoutRelay(t *testing.T) {
+	s := newRuled(t)
+	cluster, spec := s.connect(t), sandbox.Spec{Room: denRoom, Name: sandbox.NameFor(denRoom), Image: "i"}
+	if _, err := cluster.Ensure(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	name := nameOf(spec.Name)
+	relay := object{"state": object{"waiting": object{"reason": "CrashLoopBackOff", "message": "back-off 20s"}}}
+	for _, c := range []struct {
+		sandbox object
+		want    error
+	}{
+		{object{"running": object{"startedAt": "2026-11-29T00:00:00Z"}}, sandbox.ErrUnreachable},
+		{object{"waiting": object{"reason": "PodInitializing"}}, sandbox.ErrNotRunning},
+	} {
+		s.mu.Lock()
+		for path, o := range s.objects {
+			if strings.HasSuffix(path, "/pods/"+name) {
+				o["status"] = object{"phase": "Running", "initContainerStatuses": []any{relay},
+					"containerStatuses": []any{object{"state": c.sandbox}}}
+			}
+		}
+		s.mu.Unlock()
+		if _, err := cluster.pods.Exec(t.Context(), name, sandbox.Process{}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), "CrashLoopBackOff") {
+			t.Errorf("%v: %v, want %v", c.sandbox, err, c.want)
+		}
+	}
+}
+
+// Whoever waits for an end until their own time is over is told what they waited for.
+func TestEndTakesTooLong(t *testing.T) {
+	s := newRuled(t)
+	cluster, spec := s.connect(t), sandbox.Spec{Room: denRoom, Name: sandbox.NameFor(denRoom), Image: "i"}
+	if _, err := cluster.Ensure(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	one, err := cluster.pods.of(t.Context(), nameOf(spec.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err = cluster.server.gone(ctx, cluster.server.in("/api/v1", "pods", one.Metadata.Name), one.Metadata.UID)
+	if !errors.Is(err, errEnding) {
+		t.Error(err)
+	}
+}
+
+func TestWords(t *testing.T) {
+	const said = `failed to pull "https://registry.example.org/blob?X-Signature=secret": 403.`
+	if got := words(said); got != `failed to pull "https://registry.example.org/blob?…": 403` {
+		t.Error(got)
 	}
 }

@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"matrix-tui/sandbox"
@@ -22,11 +23,15 @@ func (unreachable) Unwrap() error { return sandbox.ErrUnreachable }
 // errNoLine: the pod runs, and its relay has not reached the bot.
 var errNoLine = sentence.New(unreachable("the pod has not reached the door"),
 	"The room's pod does not reach the bot. The operator can see why with `kubectl logs POD -c relay`; KUBE_DOOR and the "+
-		"network policy may be wrong. Try again later.")
+		"network policy may be wrong. `!reset sandbox` replaces the pod.")
 
 // ErrUnreachable: the cluster's API server does not answer. It is a [sandbox.ErrUnreachable].
 var ErrUnreachable = sentence.New(unreachable("the API server is unreachable"),
 	"The cluster does not answer. Tasks that run go on. The operator can check with `kubectl get --raw /readyz`.")
+
+// errBusy: an object was changed or replaced at the same time.
+var errBusy = sentence.New(unreachable("the object has changed meanwhile"),
+	"The cluster was changing the room's sandbox at the same time. Try again.")
 
 // errEnding: the pod was to end, and has not.
 var errEnding = sentence.New(errors.New("the pod does not end"),
@@ -40,8 +45,14 @@ var ErrPending = sentence.New(errors.New("the pod does not start"),
 // maxReason bounds what is shown of the cluster's words, in characters.
 const maxReason = 300
 
-// words are the cluster's own, as a part of a sentence.
-func words(said string) string { return strings.TrimRight(clean.Short(said, maxReason), ". ") }
+// words are the cluster's own, as a part of a sentence, without what signs an address.
+func words(said string) string {
+	said = signed.ReplaceAllString(said, "$1?…")
+	return strings.TrimRight(clean.Short(said, maxReason), ". ")
+}
+
+// signed is an address with a query.
+var signed = regexp.MustCompile(`(https?://[^\s"?]*)\?[^\s"]*`)
 
 // pending is ErrPending with the cluster's words.
 func pending(reason string) error {

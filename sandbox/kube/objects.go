@@ -3,6 +3,8 @@ package kube
 import (
 	"slices"
 	"time"
+
+	"matrix-tui/sandbox"
 )
 
 // What is here of Kubernetes' objects, and of agent-sandbox's, is what this package reads or writes. Agent-sandbox's
@@ -24,12 +26,15 @@ const (
 	annotationImage  = "io.matrix-tui.image"
 	annotationSpec   = "io.matrix-tui.spec" // changes with the pod's template
 	annotationStrong = "io.matrix-tui.strength"
+	annotationPath   = "io.matrix-tui.operations" // the protocol of its boxinit
+	annotationAsked  = "io.matrix-tui.storage"    // what a claim asked for, as it was set
 )
 
 // meta is an object's metadata.
 type meta struct {
 	Name        string            `json:"name,omitempty"`
 	UID         string            `json:"uid,omitempty"`
+	Version     string            `json:"resourceVersion,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Created     *time.Time        `json:"creationTimestamp,omitempty"`
@@ -100,6 +105,9 @@ type pod struct {
 		Node string `json:"nodeName"`
 	} `json:"spec"`
 	Status struct {
+		Phase      string      `json:"phase"`
+		Reason     string      `json:"reason"`
+		Message    string      `json:"message"`
 		Conditions []condition `json:"conditions"`
 		Containers []container `json:"containerStatuses"`
 		Relays     []container `json:"initContainerStatuses"`
@@ -108,6 +116,7 @@ type pod struct {
 
 type container struct {
 	State struct {
+		Running *struct{} `json:"running"`
 		Waiting struct {
 			Reason  string `json:"reason"`
 			Message string `json:"message"`
@@ -120,26 +129,12 @@ type claim struct {
 	APIVersion string    `json:"apiVersion,omitempty"`
 	Kind       string    `json:"kind,omitempty"`
 	Metadata   meta      `json:"metadata"`
-	Spec       claimSpec `json:"spec"`
+	Spec       map[string]any `json:"spec"`
 	Status     struct {
 		Phase string `json:"phase"` // "Pending" until it has a volume
 	} `json:"status,omitzero"`
 }
 
-type claimSpec struct {
-	AccessModes  []string `json:"accessModes"`
-	StorageClass string   `json:"storageClassName,omitempty"`
-	Resources    struct {
-		Requests struct {
-			Storage string `json:"storage"`
-		} `json:"requests"`
-	} `json:"resources"`
-}
-
-// asks reports whether a claim asks for what is set. Class "" is the cluster's default, which it fills in.
-func (c claim) asks(class, size string) bool {
-	return (class == "" || c.Spec.StorageClass == class) && c.Spec.Resources.Requests.Storage == size
-}
 
 // room returns the room on an object, "" = none of ours.
 func (m meta) room() string {
@@ -158,7 +153,7 @@ func (s sandboxObject) state() string {
 	case ready:
 		return "running"
 	}
-	return "created"
+	return sandbox.Starting
 }
 
 // has reports whether the pod has a claim.

@@ -18,13 +18,21 @@ func (p pods) Restart(ctx context.Context, name string) error {
 	if err != nil || one.Metadata.UID == "" {
 		return err
 	}
-	options := object{"gracePeriodSeconds": 1, "preconditions": object{"uid": one.Metadata.UID}}
-	path := p.in("/api/v1", "pods", name)
-	if err = p.call(ctx, http.MethodDelete, path, options, nil); err == nil {
-		err = p.gone(ctx, path, one.Metadata.UID)
+	if err := p.end(ctx, one); err != nil {
+		return err
 	}
-	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+	if err := p.gone(ctx, p.in("/api/v1", "pods", name), one.Metadata.UID); err != nil {
 		return fmt.Errorf("restart pod %s: %w", name, err)
+	}
+	return nil
+}
+
+// end begins to end a pod; the cluster starts another one.
+func (p pods) end(ctx context.Context, one pod) error {
+	name, options := one.Metadata.Name, object{"gracePeriodSeconds": 1, "preconditions": object{"uid": one.Metadata.UID}}
+	err := p.call(ctx, http.MethodDelete, p.in("/api/v1", "pods", name), options, nil)
+	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		return fmt.Errorf("end pod %s: %w", name, err)
 	}
 	return nil
 }
@@ -33,17 +41,21 @@ func (p pods) Restart(ctx context.Context, name string) error {
 // finds out why the pod of that name offers no connection.
 func (p pods) Exec(ctx context.Context, name string, _ sandbox.Process) (int, error) {
 	one, err := p.of(ctx, name)
-	switch why, _ := one.waits(); {
+	why, _ := one.waits()
+	if why != "" {
+		why = ": " + why
+	}
+	switch {
 	case err != nil:
 		return 0, err
 	case one.Metadata.UID == "":
 		return 0, fmt.Errorf("pod %s is gone: %w", name, sandbox.ErrNotRunning)
 	case one.lost():
 		return 0, fmt.Errorf("pod %s: %w: %w", name, errNodeLost, sandbox.ErrNotRunning)
-	case why != "":
-		return 0, fmt.Errorf("pod %s does not run: %s: %w", name, why, sandbox.ErrNotRunning)
+	case one.ended(), why != "" && !one.runs():
+		return 0, fmt.Errorf("pod %s does not run%s: %w", name, why, sandbox.ErrNotRunning)
 	}
-	return 0, fmt.Errorf("pod %s: %w", name, errNoLine)
+	return 0, fmt.Errorf("pod %s: %w%s", name, errNoLine, why) // the agent runs, whatever its relay does
 }
 
 // Paused is false: pods are not paused.

@@ -34,7 +34,9 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		}
 		return m
 	}
-	limits, requests := object{}, object{"cpu": "25m", "memory": "256Mi"}
+	// What a pod writes besides its volumes is on its node's disk. Beyond the limit, the kubelet ends the pod.
+	limits := object{"ephemeral-storage": c.Storage}
+	requests := object{"cpu": "25m", "memory": "256Mi", "ephemeral-storage": "64Mi"}
 	if spec.Memory > 0 {
 		limits["memory"] = fmt.Sprint(spec.Memory)
 		requests["memory"] = fmt.Sprint(min(spec.Memory, 256<<20))
@@ -52,7 +54,7 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		},
 		"volumeMounts": []object{mount(gateway, "/run/gateway", "", false), mount("token", "/run/door", "", true)},
 		"resources": object{"requests": object{"cpu": "5m", "memory": "16Mi"},
-			"limits": object{"cpu": "1", "memory": "96Mi"}},
+			"limits": object{"cpu": "1", "memory": "96Mi", "ephemeral-storage": "64Mi"}},
 		"securityContext": object{
 			"runAsUser": 65532, "runAsGroup": 65532, "runAsNonRoot": true, "readOnlyRootFilesystem": true,
 			"allowPrivilegeEscalation": false, "capabilities": object{"drop": []string{"ALL"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"matrix-tui/sandbox"
@@ -38,10 +39,12 @@ func (v volumes) claimOf(ctx context.Context, kind, room string) (string, error)
 	one, err := v.find(ctx, kind, room)
 	name := one.Metadata.Name
 	switch {
-	case err == nil && (one.Status.Phase != "Pending" || one.asks(v.class, v.size)):
+	case err == nil && one.Metadata.Deleted != nil: // its volume goes with it
+		err = v.gone(ctx, v.claims(name), one.Metadata.UID)
+	case err == nil && (one.Status.Phase != "Pending" || one.Metadata.Annotations[annotationAsked] == v.asked()):
 		return name, nil
 	case err == nil: // no volume was found for it, and now something else is set
-		err = v.remove(ctx, one)
+		err = v.remove(ctx, one, object{"resourceVersion": one.Metadata.Version})
 	case errors.Is(err, sandbox.ErrNotFound):
 		err = nil
 	}
@@ -59,10 +62,12 @@ func (v volumes) claimOf(ctx context.Context, kind, room string) (string, error)
 	return name, nil
 }
 
-// remove removes a claim for good, and waits until it is gone: a new pod would wait for it in vain.
-func (v volumes) remove(ctx context.Context, one claim) error {
-	path := v.claims(one.Metadata.Name)
-	err := v.call(ctx, http.MethodDelete, path, object{"preconditions": object{"uid": one.Metadata.UID}}, nil)
+// remove removes a claim for good, and waits until it is gone: a new pod would wait for it in vain. Unless is what must
+// not have changed besides its UID.
+func (v volumes) remove(ctx context.Context, one claim, unless object) error {
+	path, same := v.claims(one.Metadata.Name), object{"uid": one.Metadata.UID}
+	maps.Copy(same, unless)
+	err := v.call(ctx, http.MethodDelete, path, object{"preconditions": same}, nil)
 	if err == nil {
 		err = v.gone(ctx, path, one.Metadata.UID)
 	}
@@ -107,11 +112,18 @@ func (v volumes) read(ctx context.Context, name string) (one claim, err error) {
 
 // claim returns a new claim.
 func (v volumes) claim(name, room string) claim {
-	spec := claimSpec{AccessModes: []string{"ReadWriteOnce"}, StorageClass: v.class}
-	spec.Resources.Requests.Storage = v.size
+	spec := object{"accessModes": []string{"ReadWriteOnce"},
+		"resources": object{"requests": object{"storage": v.size}}}
+	if v.class != "" {
+		spec["storageClassName"] = v.class
+	}
 	return claim{APIVersion: "v1", Kind: "PersistentVolumeClaim", Spec: spec, Metadata: meta{Name: name,
-		Labels: map[string]string{labelOwner: owner}, Annotations: map[string]string{annotationRoom: room}}}
+		Labels:      map[string]string{labelOwner: owner},
+		Annotations: map[string]string{annotationRoom: room, annotationAsked: v.asked()}}}
 }
+
+// asked is what new claims ask for.
+func (v volumes) asked() string { return v.size + " " + v.class }
 
 func (v volumes) all(ctx context.Context) (all []claim, err error) {
 	if err := each(ctx, v.api, v.claims(""), func(one claim) { all = append(all, one) }); err != nil {
@@ -125,7 +137,7 @@ func (v volumes) removeAll(ctx context.Context, room string) error {
 	all, err := v.all(ctx)
 	for _, one := range all {
 		if one.Metadata.room() == room {
-			err = errors.Join(err, v.remove(ctx, one))
+			err = errors.Join(err, v.remove(ctx, one, nil))
 		}
 	}
 	return err
