@@ -34,9 +34,10 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		}
 		return m
 	}
-	// What a pod writes besides its volumes is on its node's disk. Beyond the limit, the kubelet ends the pod.
+	// What a pod writes besides its volumes is on its node's disk. Beyond the limit, the kubelet ends the pod. Nodes
+	// that do not count it take no pod that requests any.
 	limits := object{"ephemeral-storage": c.Storage}
-	requests := object{"cpu": "25m", "memory": "256Mi", "ephemeral-storage": "64Mi"}
+	requests := object{"cpu": "25m", "memory": "256Mi", "ephemeral-storage": "0"}
 	if spec.Memory > 0 {
 		limits["memory"] = fmt.Sprint(spec.Memory)
 		requests["memory"] = fmt.Sprint(min(spec.Memory, 256<<20))
@@ -53,7 +54,7 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 			{"name": relay.RelayCertificate, "value": string(c.DoorCert)},
 		},
 		"volumeMounts": []object{mount(gateway, "/run/gateway", "", false), mount("token", "/run/door", "", true)},
-		"resources": object{"requests": object{"cpu": "5m", "memory": "16Mi"},
+		"resources": object{"requests": object{"cpu": "5m", "memory": "16Mi", "ephemeral-storage": "0"},
 			"limits": object{"cpu": "1", "memory": "96Mi", "ephemeral-storage": "64Mi"}},
 		"securityContext": object{
 			"runAsUser": 65532, "runAsGroup": 65532, "runAsNonRoot": true, "readOnlyRootFilesystem": true,
