@@ -15,7 +15,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent"
 	"matrix-tui/cmd/matrix-tui/cli"
 	"matrix-tui/cmd/matrix-tui/engine"
 	"matrix-tui/cmd/matrix-tui/settings"
@@ -205,10 +204,10 @@ func doing(task state.Task) string {
 	case state.TaskWaiting:
 		return "asks"
 	case state.TaskAnswered, state.TaskDone:
-		switch agent.Ended(task.Ended) {
-		case agent.Completed:
+		switch task.Ended {
+		case "completed":
 			return "done"
-		case agent.Stopped:
+		case "stopped":
 			return "stopped"
 		}
 		return "failed"

@@ -30,8 +30,8 @@ func measureRooms(ctx context.Context, cfg *settings.Config, lines []RoomLine) e
 	return nil
 }
 
-// fillSpace adds what the rooms use, by the rooms on the labels of containers and volumes; nil = the engine does not know.
-// A room that replaces another one has that one's volumes.
+// fillSpace adds what the rooms use, by the rooms on the labels of containers and volumes; nil = the engine does not
+// know. A room that replaces another one has that one's volumes.
 func fillSpace(lines []RoomLine, store *state.Store, used map[string]int64) {
 	for i := range lines {
 		l := &lines[i]
