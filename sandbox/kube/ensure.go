@@ -126,7 +126,7 @@ func (e *ensuring) nudge(ctx context.Context, s sandboxObject, p pod) error {
 	case p.Metadata.Deleted != nil:
 	case p.ended() && time.Since(e.removed) > lookTime: // agent-sandbox leaves it there
 		e.is.Started, e.removed = true, time.Now()
-		return e.pods.end(ctx, p)
+		return e.pods.replace(ctx, p)
 	case p.Metadata.UID == "" && !e.waits && !e.is.Started:
 		// The cluster tries it again ever more seldom, and at once if it changes.
 		e.waits = true

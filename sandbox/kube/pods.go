@@ -18,7 +18,7 @@ func (p pods) Restart(ctx context.Context, name string) error {
 	if err != nil || one.Metadata.UID == "" {
 		return err
 	}
-	if err := p.end(ctx, one); err != nil {
+	if err := p.replace(ctx, one); err != nil {
 		return err
 	}
 	if err := p.gone(ctx, p.in("/api/v1", "pods", name), one.Metadata.UID); err != nil {
@@ -27,8 +27,8 @@ func (p pods) Restart(ctx context.Context, name string) error {
 	return nil
 }
 
-// end begins to end a pod; the cluster starts another one.
-func (p pods) end(ctx context.Context, one pod) error {
+// replace begins to end a pod; the cluster starts another one.
+func (p pods) replace(ctx context.Context, one pod) error {
 	name, options := one.Metadata.Name, object{"gracePeriodSeconds": 1, "preconditions": object{"uid": one.Metadata.UID}}
 	err := p.call(ctx, http.MethodDelete, p.in("/api/v1", "pods", name), options, nil)
 	if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
