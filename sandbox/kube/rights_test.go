@@ -24,7 +24,7 @@ func TestRights(t *testing.T) {
 	ensure := func() error {
 		is, err := cluster.Ensure(ctx, spec)
 		id = is.ID
-		if want, _ := cluster.trap.in(cluster.cfg.strength(spec)); err == nil && is.Strength != want {
+		if want, _ := cluster.trap.in(cluster.cfg.strength(spec), "10.0.0.2"); err == nil && is.Strength != want {
 			err = fmt.Errorf("the strength is %s, not %s", is.Strength, want)
 		}
 		return err
