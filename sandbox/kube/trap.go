@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,7 +22,9 @@ import (
 // room's pod reaches other pods, so boxinit tries it in each.
 type trap struct {
 	listener net.Listener
-	closed   []string // the port on each of the bot's addresses, and the resolvers: where nothing may answer a room's pod
+	// closed has the port on each of the bot's addresses, and the resolvers: where nothing may answer a room's pod.
+	closed []string
+	met    atomic.Pointer[func(netip.Addr)] // see OnNode
 }
 
 // maxTraps bounds the addresses of each kind.
@@ -44,7 +47,7 @@ func openTrap(ctx context.Context, at string) (*trap, error) {
 		return nil, errNoTrap(at, err)
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String()) // as a listener writes it
-	t := &trap{listener, append(addresses(own, port), nameservers(string(resolvers))...)}
+	t := &trap{listener: listener, closed: append(addresses(own, port), nameservers(string(resolvers))...)}
 	go t.serve()
 	return t, nil
 }
@@ -116,7 +119,11 @@ func (t *trap) in(strength string, hosts ...string) (string, error) {
 		s.Pod = &boxinit.Pod{}
 	}
 	s.Pod.Closed = slices.Clone(t.closed)
+	met := t.met.Load()
 	for _, host := range hosts {
+		if address, err := netip.ParseAddr(host); err == nil && met != nil {
+			(*met)(address)
+		}
 		for _, port := range onNodes {
 			s.Pod.Closed = append(s.Pod.Closed, net.JoinHostPort(host, port))
 		}
@@ -126,6 +133,13 @@ func (t *trap) in(strength string, hosts ...string) (string, error) {
 		return "", fmt.Errorf("write a sandbox's strength: %w", err)
 	}
 	return string(data), nil
+}
+
+// OnNode calls do with the addresses of the node of each pod that Ensure returns.
+func (c *Cluster) OnNode(do func(netip.Addr)) {
+	if c.trap != nil {
+		c.trap.met.Store(&do)
+	}
 }
 
 func (t *trap) close() {

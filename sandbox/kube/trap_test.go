@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"syscall"
@@ -35,6 +36,8 @@ func TestTrap(t *testing.T) {
 	}
 
 	trap.closed = []string{"10.0.0.7:" + port}
+	var met []string
+	(&Cluster{trap: trap}).OnNode(func(address netip.Addr) { met = append(met, address.String()) })
 	text, err := trap.in(`{"Memory":5,"Pod":{"HostIDs":true}}`, "10.0.0.2", "fd00::2")
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +47,9 @@ func TestTrap(t *testing.T) {
 		"10.0.0.7:" + port, "10.0.0.2:10250", "10.0.0.2:22", "[fd00::2]:10250", "[fd00::2]:22"}}}
 	if err := json.Unmarshal([]byte(text), &got); err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v, (-want +got):\n%s", err, cmp.Diff(want, got))
+	}
+	if !slices.Equal(met, []string{"10.0.0.2", "fd00::2"}) {
+		t.Errorf("the nodes are %q", met)
 	}
 	if text, err := trap.in("damaged"); err == nil {
 		t.Errorf("a damaged strength becomes %q", text)
