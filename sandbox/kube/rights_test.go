@@ -110,6 +110,10 @@ func TestRights(t *testing.T) {
 	if needless, err := cluster.Check().Needless(ctx); err != nil || len(needless) > 0 {
 		t.Errorf("doctor finds %q needless, %v", needless, err)
 	}
+	s.may["get /secrets in the namespace"] = true
+	if needless, err := cluster.Check().Needless(ctx); err != nil || !slices.Equal(needless, []string{"get secrets"}) {
+		t.Errorf("doctor finds %q needless, %v", needless, err)
+	}
 	delete(s.may, "patch "+group+"/sandboxes in the namespace")
 	if missing, err := cluster.Check().Missing(ctx); err != nil || !slices.Equal(missing, []string{"patch sandboxes"}) {
 		t.Errorf("doctor misses %q, %v", missing, err)
