@@ -30,8 +30,8 @@ type trap struct {
 // maxTraps bounds the addresses of each kind.
 const maxTraps = 4
 
-// openTrap opens a trap, as an address to listen on says. In a pod, the port is one of those that the bot's NetworkPolicy
-// lets rooms' pods connect to, so that nothing but their own policy closes it.
+// openTrap opens a trap at an address to listen on. In a pod, the bot's NetworkPolicy lets rooms' pods connect to that
+// port, so that nothing but their own policy closes it.
 func openTrap(ctx context.Context, at string) (*trap, error) {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
@@ -62,7 +62,7 @@ func errNoTrap(at string, err error) error {
 			"answer the rooms' pods.", strings.TrimPrefix(at, ":"), why)
 }
 
-// serve closes each connection until the listener is closed: an end for any other reason would pass for a closed network.
+// serve closes each connection until the listener is closed: an earlier end would pass for a closed network.
 func (t *trap) serve() {
 	for {
 		conn, err := t.listener.Accept()
@@ -105,8 +105,8 @@ func nameservers(text string) (found []string) {
 // onNodes are the ports of a node on which something listens: its kubelet, and often SSH.
 var onNodes = []string{"10250", "22"}
 
-// in returns a pod's strength with the trap in it. Nil is no trap. Hosts are the addresses of the pod's own node, to which
-// policies often do not apply.
+// in returns a pod's strength with the trap in it. Nil is no trap. Hosts are the addresses of the pod's own node, to
+// which policies often do not apply.
 func (t *trap) in(strength string, hosts ...string) (string, error) {
 	if t == nil {
 		return strength, nil

@@ -12,8 +12,8 @@ import (
 	"matrix-tui/sandbox/kube"
 )
 
-// openDoor returns the service through which the relays of pods reach the gateways of their rooms. Their nodes are closed
-// to rooms. With podman there is none: it returns nil.
+// openDoor returns the service through which the relays of pods reach the gateways of their rooms, which keep away from
+// the pods' nodes. With podman there is none: it returns nil.
 func openDoor(ctx context.Context, cfg *settings.Config, rooms *sandbox.Rooms, gate *gateway.Gateway,
 	log zerolog.Logger) (service, error) {
 	cluster, ok := rooms.Engine.(*kube.Cluster)
