@@ -38,7 +38,12 @@ var errRefused = errors.New("the gateway does not take the connection")
 func (p *Program) connect() error {
 	reserveThreads()
 	debug.SetGCPercent(25)
-	defer p.network.tryEarly()()
+	var wait func() // for the end of the early trial
+	defer func() {
+		if wait != nil {
+			wait()
+		}
+	}()
 	places := make(chan struct{}, maxOperations)
 	runs := store{p.Dir}
 	for failed := callPause; ; {
@@ -51,6 +56,9 @@ func (p *Program) connect() error {
 		switch {
 		case err == nil:
 			failed = callPause
+			if wait == nil { // earlier, silence could mean that the pod has no network yet
+				wait = p.network.tryEarly()
+			}
 			asked := make(chan bool, 1)
 			go func() {
 				defer func() { <-places }()

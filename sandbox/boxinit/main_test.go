@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 		os.Exit(makeCalls(name))
 	}
 	if dir := os.Getenv("BOXINIT_TEST_DIR"); dir != "" {
-		p := Program{Dir: dir, Self: []string{"/proc/self/exe"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+		p := Program{Dir: dir, Gateway: os.Getenv("BOXINIT_TEST_GATEWAY"), Self: []string{"/proc/self/exe"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 		os.Exit(p.Main(os.Args[1:]))
 	}
 	os.Exit(m.Run())

@@ -75,8 +75,8 @@ func (n *network) open(addresses []string) (weak []string) {
 	return weak
 }
 
-// tryEarly begins to try the network of a pod, so that the first run finds an answer or waits less for it. It returns a
-// function that waits for the end.
+// tryEarly begins to try the network of a pod that has reached the bot, so that the first run finds an answer or waits
+// less for it. It returns a function that waits for the end.
 func (n *network) tryEarly() (wait func()) {
 	var trying sync.WaitGroup
 	if list, ok := os.LookupEnv(PodEnv); ok {

@@ -2,10 +2,12 @@ package boxinit
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -120,6 +122,63 @@ func TestNetworkIsTriedEarly(t *testing.T) {
 		if weak := n.open([]string{listed}); weak != nil {
 			t.Errorf("the first run does not use what was found: %q", weak)
 		}
+	}
+}
+
+// Silence counts only once the pod has reached the bot: some clusters drop everything of a new pod at first.
+func TestNetworkIsTriedAfterGateway(t *testing.T) {
+	server, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	tried := make(chan bool)
+	go func() {
+		if conn, err := server.Accept(); err == nil {
+			conn.Close()
+			close(tried)
+		}
+	}()
+	dir := t.TempDir()
+	gateway, err := net.Listen("unix", dir+"/sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gateway.Close()
+	connect := exec.Command("/proc/self/exe", "connect")
+	host, port, _ := net.SplitHostPort(server.Addr().String())
+	connect.Env = append(os.Environ(), "BOXINIT_TEST_DIR="+dir, "BOXINIT_TEST_GATEWAY="+dir+"/sock", PodEnv+"=1",
+		apiServer[0]+"="+host, apiServer[1]+"="+port)
+	if err := connect.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer connect.Wait()
+	defer connect.Process.Kill()
+	call := func() net.Conn {
+		t.Helper()
+		conn, err := gateway.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	for range 3 { // there is no bot yet
+		call().Close()
+	}
+	select {
+	case <-tried:
+		t.Fatal("tried before it is known that anything can be reached")
+	default:
+	}
+	conn := call()
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-tried:
+	case <-time.After(30 * time.Second):
+		t.Error("never tried")
 	}
 }
 

@@ -40,7 +40,7 @@ func tryAll(addresses []string, wait time.Duration, domain uint16) map[string]st
 	var all []*trial
 	for _, address := range addresses {
 		to, err := netip.ParseAddrPort(address)
-		if err != nil || to.Addr().Zone() != "" || to.Port() == 0 {
+		if err != nil || to.Port() == 0 {
 			found[address] = fmt.Sprintf("the network is unknown: %q is no address", address)
 			continue
 		}
@@ -98,6 +98,15 @@ func startTrial(to netip.AddrPort, dns bool) *trial {
 	}
 	if dns {
 		kind = unix.SOCK_DGRAM
+	}
+	if zone := to.Addr().Zone(); zone != "" {
+		links, err := net.Interfaces()
+		i := slices.IndexFunc(links, func(link net.Interface) bool { return link.Name == zone })
+		if i < 0 { // the pod is not on that link
+			t.done, t.err = true, err
+			return t
+		}
+		address = &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16(), ZoneId: uint32(links[i].Index)}
 	}
 	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"code.dny.dev/ssrf"
@@ -69,14 +70,40 @@ func (c *Config) allowed(to netip.AddrPort) bool {
 	return c.reachable(to.Addr())
 }
 
-// allowed is Config.allowed without this host's own public address.
+// allowed is Config.allowed without this host's own public address and those of Avoid.
 func (g *Gateway) allowed(to netip.AddrPort) bool {
 	for i := range g.own {
 		if own := g.own[i].Load(); own != nil && plain(to.Addr()) == *own {
 			return false
 		}
 	}
-	return g.cfg.allowed(to)
+	return !g.nodes.has(plain(to.Addr())) && g.cfg.allowed(to)
+}
+
+// maxNodes bounds the addresses of nodes.
+const maxNodes = 10_000
+
+// nodes are addresses of machines that are to be out of reach.
+type nodes struct {
+	mu sync.Mutex
+	of map[netip.Addr]bool
+}
+
+func (n *nodes) has(address netip.Addr) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.of[address]
+}
+
+// Avoid closes an address, for example of a machine of the cluster in which rooms' pods run: it may be public, and
+// what listens there may trust the bot.
+func (g *Gateway) Avoid(address netip.Addr) {
+	g.nodes.mu.Lock()
+	defer g.nodes.mu.Unlock()
+	if g.nodes.of == nil || len(g.nodes.of) >= maxNodes { // those that are still used are named again
+		g.nodes.of = make(map[netip.Addr]bool)
+	}
+	g.nodes.of[plain(address)] = true
 }
 
 // Own closes a public address that leads to this host although no interface has it, as behind 1:1 NAT. It replaces the

@@ -119,6 +119,31 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// The nodes of a cluster may have public addresses.
+func TestAvoid(t *testing.T) {
+	g := New(Config{Dir: t.TempDir()})
+	check := func(want map[string]bool) {
+		t.Helper()
+		for address, closed := range want {
+			if err := g.control("tcp", address, nil); (err != nil) != closed {
+				t.Errorf("%s: %v", address, err)
+			}
+		}
+	}
+	check(map[string]bool{"8.8.8.8:443": false, "[2001:4860:4860::1]:443": false})
+	for _, address := range []string{"8.8.8.8", "::ffff:8.8.4.4", "2001:4860:4860::1", "10.0.0.1"} {
+		g.Avoid(netip.MustParseAddr(address))
+	}
+	check(map[string]bool{"8.8.8.8:443": true, "[64:ff9b::808:808]:443": true, "8.8.4.4:80": true, "9.9.9.9:443": false,
+		"[2001:4860:4860::1]:443": true, "[2001:4860:4860::2]:443": false})
+	for i := range maxNodes {
+		g.Avoid(netip.AddrFrom4([4]byte{9, 9, byte(i >> 8), byte(i)}))
+	}
+	if len(g.nodes.of) > maxNodes {
+		t.Errorf("%d are kept", len(g.nodes.of))
+	}
+}
+
 // Production configuration has no way around the rule.
 func TestRuleIsTheDefault(t *testing.T) {
 	g := New(Config{Dir: t.TempDir()})

@@ -54,6 +54,7 @@ type Gateway struct {
 	cfg     Config
 	proxies func(*url.URL) (*url.URL, error) // of the host
 	own     [2]atomic.Pointer[netip.Addr]    // see Own; IPv4, IPv6
+	nodes   nodes                            // see Avoid
 
 	mu     sync.Mutex
 	doors  map[string]*door

@@ -23,7 +23,7 @@ var rights = []struct {
 
 // tooMuch is what the bot must not be able to do: whoever takes it over could do it, too.
 var tooMuch = []struct{ group, resource, verb string }{
-	{"", "secrets", "list"}, {"", "pods/exec", "create"}, {"", "pods", "create"},
+	{"", "secrets", "list"}, {"", "secrets", "get"}, {"", "pods/exec", "create"}, {"", "pods", "create"},
 }
 
 // Check asks the cluster about itself, for doctor.

@@ -22,6 +22,7 @@ type Config struct {
 	Namespace  string // "" = that of the bot's pod, or of the file's context
 	Door       string // "IP:port", at which pods reach the bot's door
 	DoorCert   []byte // the door's certificate, in PEM
+	Trap       string // "address:port" to listen on, where no room's pod may reach the bot; "" = any port
 
 	StorageClass   string // of volumes, "" = the cluster's default
 	Storage        string // the size of each volume, such as "10Gi"
@@ -59,7 +60,7 @@ func Connect(ctx context.Context, cfg Config, log zerolog.Logger) (*Cluster, err
 		return nil, fmt.Errorf("look for %s: %w", version, err)
 	}
 	if cfg.DoorCert != nil {
-		if c.trap, err = openTrap(ctx); err != nil {
+		if c.trap, err = openTrap(ctx, cmp.Or(cfg.Trap, ":0")); err != nil {
 			return nil, err
 		}
 	}

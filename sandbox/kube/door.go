@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -16,10 +17,17 @@ import (
 )
 
 const (
-	maxStrangers = 256 // connections that have not proved which pod they are from; more wait to be accepted
-	tokenTime    = 10 * time.Second
-	joinTime     = 10 * time.Second
-	acceptPause  = 50 * time.Millisecond // when descriptors have run out
+	// Strangers are connections that have not proved which pod they are from. Those of one address beyond its bound are
+	// closed at once, and its relay comes again within half a second; those of all beyond theirs wait.
+	//
+	// An address has as many as one relay opens at a time, so that an agent, which can connect to the door as well as its
+	// relay, keeps out only its own room. Where the cluster translates addresses, all pods of a node have one: a relay
+	// needs its place for milliseconds, so 110 of them are back within seconds, but an agent can keep out the others.
+	maxOfAddress, maxStrangers = 32, 512
+
+	tokenTime   = 10 * time.Second
+	joinTime    = 10 * time.Second
+	acceptPause = 50 * time.Millisecond // when descriptors have run out
 )
 
 // Door is where the pods' relays connect: each connection becomes one to the gateway of the pod's room. Which room that
@@ -31,6 +39,7 @@ type Door struct {
 
 	verdicts  *verdicts
 	strangers chan struct{}
+	sources   sources // of the strangers
 	lines     lines
 	tokenTime time.Duration // for tests, which do not wait ten seconds
 }
@@ -48,6 +57,7 @@ func NewDoor(a *api, certificate tls.Certificate, audience string,
 		warn:      log.Sample(&zerolog.BurstSampler{Burst: 10, Period: time.Minute}),
 		verdicts:  newVerdicts(reviewer{a, audience}.room),
 		strangers: make(chan struct{}, maxStrangers),
+		sources:   sources{of: map[netip.Addr]int{}},
 		lines:     lines{of: map[string]int{}},
 		tokenTime: tokenTime,
 	}
@@ -61,17 +71,24 @@ func (d *Door) Serve(ctx context.Context, listener net.Listener) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { listener.Close() })()
 	for {
-		select {
-		case d.strangers <- struct{}{}:
-		case <-ctx.Done():
-			return nil
-		}
 		conn, err := listener.Accept()
 		if err == nil {
-			open.Go(func() { d.serve(ctx, conn) })
+			from := addressOf(conn)
+			if !d.sources.enter(from) {
+				conn.Close()
+				d.warn.Warn().Stringer("from", from).Msg("too many connections that do not say which pod they are from")
+				continue
+			}
+			select {
+			case d.strangers <- struct{}{}:
+			case <-ctx.Done():
+				conn.Close()
+				d.sources.leave(from)
+				return nil
+			}
+			open.Go(func() { d.serve(ctx, conn, from) })
 			continue
 		}
-		<-d.strangers
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -86,11 +103,17 @@ func (d *Door) Serve(ctx context.Context, listener net.Listener) error {
 	}
 }
 
-func (d *Door) serve(ctx context.Context, raw net.Conn) {
+// addressOf returns where a connection is from.
+func addressOf(conn net.Conn) netip.Addr {
+	from, _ := netip.ParseAddrPort(conn.RemoteAddr().String()) // else all have one address
+	return from.Addr().Unmap()
+}
+
+func (d *Door) serve(ctx context.Context, raw net.Conn, from netip.Addr) {
 	defer raw.Close()
 	defer context.AfterFunc(ctx, func() { raw.Close() })()
 	conn := tls.Server(raw, d.config)
-	room, err := d.admit(ctx, raw, conn)
+	room, err := d.admit(ctx, raw, conn, from)
 	var refused refusal
 	if errors.As(err, &refused) {
 		d.warn.Warn().Stringer("from", raw.RemoteAddr()).Str("reason", string(refused)).Msg("a pod was refused")
@@ -108,8 +131,8 @@ func (d *Door) serve(ctx context.Context, raw net.Conn) {
 }
 
 // admit returns the room of the pod that the connection is from. It counts as a stranger until then.
-func (d *Door) admit(ctx context.Context, raw net.Conn, conn *tls.Conn) (string, error) {
-	defer func() { <-d.strangers }()
+func (d *Door) admit(ctx context.Context, raw net.Conn, conn *tls.Conn, from netip.Addr) (string, error) {
+	defer func() { d.sources.leave(from); <-d.strangers }()
 	if tcp, ok := raw.(*net.TCPConn); ok {
 		alive := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
 		if err := tcp.SetKeepAliveConfig(alive); err != nil {
@@ -123,7 +146,7 @@ func (d *Door) admit(ctx context.Context, raw net.Conn, conn *tls.Conn) (string,
 	if err != nil {
 		return "", err
 	}
-	room, err := d.verdicts.room(ctx, token)
+	room, err := d.verdicts.room(ctx, from, token)
 	// What is written next is one byte.
 	return room, errors.Join(err, raw.SetDeadline(time.Now().Add(d.tokenTime)))
 }

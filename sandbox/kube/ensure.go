@@ -92,9 +92,6 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 		return s, false, nil
 	}
 	e.is.Image = s.Metadata.Annotations[annotationImage]
-	if e.is.Strength, err = e.trap.in(cmp.Or(s.Metadata.Annotations[annotationStrong], e.strength)); err != nil {
-		return s, false, err
-	}
 	e.is.Outdated = s.Metadata.Annotations[annotationSpec] != e.template.print()
 	e.is.Old = s.Metadata.Annotations[annotationPath] != boxinit.OperationPath
 	if e.spec.Fresh && e.is.Outdated {
@@ -117,7 +114,9 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 		return s, false, nil
 	}
 	e.is.ID = s.Metadata.Name // also of the pod, and of the next one
-	return s, true, nil
+	strength := cmp.Or(s.Metadata.Annotations[annotationStrong], e.strength)
+	e.is.Strength, err = e.trap.in(strength, p.hosts()...)
+	return s, err == nil, err
 }
 
 // nudge gets a sandbox going that is to run, and does not.

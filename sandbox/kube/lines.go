@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"net/netip"
 	"sync"
 )
 
@@ -40,5 +41,30 @@ func (l *lines) leave(room string) {
 	}
 	if l.of[room] == 0 {
 		delete(l.of, room)
+	}
+}
+
+// sources counts the connections of each address.
+type sources struct {
+	mu sync.Mutex
+	of map[netip.Addr]int
+}
+
+// enter reports whether the address may have one more connection, which lasts until leave.
+func (s *sources) enter(from netip.Addr) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[from] == maxOfAddress {
+		return false
+	}
+	s.of[from]++
+	return true
+}
+
+func (s *sources) leave(from netip.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[from]--; s.of[from] == 0 {
+		delete(s.of, from)
 	}
 }

@@ -170,6 +170,7 @@ func TestManifests(t *testing.T) {
 	}
 	port := spec.Containers[0].Ports[0]
 	ports := []any{map[string]any{"protocol": "TCP", "port": float64(port.ContainerPort)}}
+	beside := append(slices.Clone(ports), map[string]any{"protocol": "TCP", "port": float64(port.ContainerPort + 1)})
 	for key, want := range map[string]map[string]any{
 		"Service matrix-tui-door": {"type": "ClusterIP", "selector": labels, "ports": []any{map[string]any{
 			"name": "door", "protocol": "TCP", "port": float64(port.ContainerPort), "targetPort": port.Name}}},
@@ -177,7 +178,7 @@ func TestManifests(t *testing.T) {
 			"egress": []any{map[string]any{
 				"to": []any{map[string]any{"podSelector": itself}}, "ports": ports}}},
 		"NetworkPolicy matrix-tui": {"podSelector": itself, "policyTypes": []any{"Ingress"},
-			"ingress": []any{map[string]any{"from": []any{map[string]any{"podSelector": room}}, "ports": ports}}},
+			"ingress": []any{map[string]any{"from": []any{map[string]any{"podSelector": room}}, "ports": beside}}},
 	} {
 		if diff := cmp.Diff(any(want), plain(t, get(key).Spec)); diff != "" {
 			t.Errorf("%s: %s", key, diff)

@@ -108,10 +108,23 @@ type pod struct {
 		Phase      string      `json:"phase"`
 		Reason     string      `json:"reason"`
 		Message    string      `json:"message"`
+		Hosts      []hostIP    `json:"hostIPs"` // of its node
 		Conditions []condition `json:"conditions"`
 		Containers []container `json:"containerStatuses"`
 		Relays     []container `json:"initContainerStatuses"`
 	} `json:"status"`
+}
+
+type hostIP struct {
+	IP string `json:"ip"`
+}
+
+// hosts are the addresses of the pod's node, one of each family.
+func (p pod) hosts() (all []string) {
+	for _, one := range p.Status.Hosts[:min(len(p.Status.Hosts), maxTraps)] {
+		all = append(all, one.IP)
+	}
+	return all
 }
 
 type container struct {

@@ -24,7 +24,7 @@ func TestRights(t *testing.T) {
 	ensure := func() error {
 		is, err := cluster.Ensure(ctx, spec)
 		id = is.ID
-		if want, _ := cluster.trap.in(cluster.cfg.strength(spec)); err == nil && is.Strength != want {
+		if want, _ := cluster.trap.in(cluster.cfg.strength(spec), "10.0.0.2"); err == nil && is.Strength != want {
 			err = fmt.Errorf("the strength is %s, not %s", is.Strength, want)
 		}
 		return err
@@ -108,6 +108,10 @@ func TestRights(t *testing.T) {
 		t.Errorf("of %d rights, doctor knows %d, and misses %q, %v", len(s.may), known, missing, err)
 	}
 	if needless, err := cluster.Check().Needless(ctx); err != nil || len(needless) > 0 {
+		t.Errorf("doctor finds %q needless, %v", needless, err)
+	}
+	s.may["get /secrets in the namespace"] = true
+	if needless, err := cluster.Check().Needless(ctx); err != nil || !slices.Equal(needless, []string{"get secrets"}) {
 		t.Errorf("doctor finds %q needless, %v", needless, err)
 	}
 	delete(s.may, "patch "+group+"/sandboxes in the namespace")

@@ -199,7 +199,7 @@ func (s *ruled) control(path string, o map[string]any) {
 		return
 	}
 	template := spec["podTemplate"].(map[string]any)["metadata"].(map[string]any)
-	s.put(pod, map[string]any{"kind": "Pod", "metadata": map[string]any{"name": of["name"], "labels": template["labels"],
+	s.put(pod, map[string]any{"kind": "Pod", "status": object{"hostIPs": []any{object{"ip": "10.0.0.2"}}}, "metadata": map[string]any{"name": of["name"], "labels": template["labels"],
 		"annotations": template["annotations"], "ownerReferences": []any{map[string]any{"apiVersion": version, "kind": kind,
 			"name": of["name"], "uid": of["uid"], "controller": true}}}})
 	if s.began != nil {

@@ -106,7 +106,7 @@ func checkHere(ctx context.Context, cfg *settings.Config, stored cli.StoredLogin
 	say(checkPolicy(string(cfg.StateDir)))
 	say(checkIndex(ctx, cfg))
 	say(checkMemory(cfg, "/proc/meminfo"))
-	if gateway.BehindNAT() && len(cfg.Deny) == 0 {
+	if cfg.Engine != settings.Kubernetes && gateway.BehindNAT() && len(cfg.Deny) == 0 {
 		say(good("network: this host has no public IPv4 address of its own. If one leads to it, as behind 1:1 NAT, name it " +
 			"in SANDBOX_DENY: containers must not reach the host there. The bot knows it only if the homeserver sees it"))
 	}

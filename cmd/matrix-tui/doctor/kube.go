@@ -48,6 +48,10 @@ func checkCluster(ctx context.Context, cfg *settings.Config, say func(Finding)) 
 	if there, err := cluster.Account(ctx); err == nil && !there {
 		say(bad("the service account matrix-tui-sandbox is missing, so no pod can start; apply deploy/kubernetes/rbac.yaml"))
 	}
+	if len(cfg.Deny) == 0 {
+		say(good("SANDBOX_DENY is not set, so rooms may reach every public address of the cluster but those of the nodes " +
+			"on which they run: name the other nodes and the load balancers, and pods and Services if theirs are public"))
+	}
 	say(good("pods reach the bot at %s; whether they reach nothing else is tried in each pod before its first run",
 		cfg.Door()))
 }

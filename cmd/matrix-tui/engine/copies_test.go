@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -78,8 +79,20 @@ func TestForVolumes(t *testing.T) {
 		t.Error(err)
 	}
 	conn.Close()
+	host, port, _ := net.SplitHostPort(door)
+	number, _ := strconv.Atoi(port)
+	trap := net.JoinHostPort(host, strconv.Itoa(number+1))
+	beside, err := net.Dial("tcp", trap)
+	if err != nil {
+		t.Fatalf("nothing is beside the door: %v", err)
+	}
+	beside.Close()
 	end()
 	closed("afterwards")
+	if conn, err := net.Dial("tcp", trap); err == nil {
+		conn.Close()
+		t.Error("what is beside the door stays open")
+	}
 	if _, err := os.Stat(string(cfg.StateDir)); err == nil {
 		t.Error("it has written into the state folder")
 	}

@@ -4,6 +4,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 
 	"github.com/rs/zerolog"
@@ -23,6 +24,13 @@ func Seccomp(_ context.Context, a *cli.App, args []string) error {
 	return err
 }
 
+// trapBeside is where the bot listens for what no pod may reach: the port after that of its door.
+func trapBeside(door settings.Listen) string {
+	_, port, _ := net.SplitHostPort(string(door)) // the settings were checked
+	number, _ := strconv.Atoi(port)
+	return ":" + strconv.Itoa(number+1)
+}
+
 // Connect connects to podman or to the cluster. The certificate is that of the door, for the pods that this process
 // creates; nil = it creates none.
 func Connect(ctx context.Context, cfg *settings.Config, certificate []byte,
@@ -35,7 +43,7 @@ func Connect(ctx context.Context, cfg *settings.Config, certificate []byte,
 		return podman, nil
 	}
 	cluster, err := kube.Connect(ctx, kube.Config{
-		Namespace: string(cfg.KubeNamespace), Door: cfg.Door(), DoorCert: certificate,
+		Namespace: string(cfg.KubeNamespace), Door: cfg.Door(), DoorCert: certificate, Trap: trapBeside(cfg.KubeListen),
 		StorageClass: string(cfg.KubeStorageClass), Storage: strconv.FormatInt(int64(cfg.KubeStorage), 10),
 		Seccomp: string(cfg.KubeSeccomp), RuntimeClass: string(cfg.KubeRuntimeClass), PullSecret: string(cfg.KubePullSecret),
 		UserNamespaces: bool(cfg.KubeUserNamespaces),

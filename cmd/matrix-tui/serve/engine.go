@@ -12,8 +12,8 @@ import (
 	"matrix-tui/sandbox/kube"
 )
 
-// openDoor returns the service through which the relays of pods reach the gateways of their rooms. With podman there is
-// none: it returns nil.
+// openDoor returns the service through which the relays of pods reach the gateways of their rooms, which keep away from
+// the pods' nodes. With podman there is none: it returns nil.
 func openDoor(ctx context.Context, cfg *settings.Config, rooms *sandbox.Rooms, gate *gateway.Gateway,
 	log zerolog.Logger) (service, error) {
 	cluster, ok := rooms.Engine.(*kube.Cluster)
@@ -24,6 +24,7 @@ func openDoor(ctx context.Context, cfg *settings.Config, rooms *sandbox.Rooms, g
 	if err != nil {
 		return nil, err
 	}
+	cluster.OnNode(gate.Avoid)
 	listener, err := listen(ctx, "KUBE_LISTEN", cfg.KubeListen)
 	if err != nil {
 		return nil, err
