@@ -84,7 +84,9 @@ func lineOf(rec state.Task) TaskLine { return TaskLine{task.ExecutionOf(rec), wa
 func wasStopped(rec state.Task) bool { return hasEnded(rec) && rec.Ended == string(agent.Stopped) }
 
 // hasEnded reports whether the room has a task's result, even if files of it are still to come.
-func hasEnded(rec state.Task) bool { return rec.State == state.TaskDone || rec.State == state.TaskAnswered }
+func hasEnded(rec state.Task) bool {
+	return rec.State == state.TaskDone || rec.State == state.TaskAnswered
+}
 
 // Room returns a room's page, or ErrNoRoom if there is no such room, or none for the visitor.
 func (p Page) Room(ctx context.Context, v state.Visitor, room string) (view RoomView, err error) {

@@ -178,7 +178,7 @@ patches:
 		}
 	}
 	c.operate("kubectl", "apply", "-f", "../../deploy/kubernetes/namespace.yaml")
-	c.t.Cleanup(func() { c.operate("kubectl", "delete", "namespace", "matrix-tui", "--ignore-not-found") })
+	c.t.Cleanup(func() { c.operate("kubectl", "delete", "--ignore-not-found", "-k", overlay) })
 	c.kubectl("create", "secret", "generic", "matrix-tui", "--from-env-file", filepath.Join(overlay, "secrets"))
 	c.operate("kubectl", "apply", "-k", overlay)
 	c.serve(strings.TrimSpace(string(address)))
@@ -260,7 +260,7 @@ func (c cluster) serve(service string) {
 			}
 		}
 	})
-	c.t.Cleanup(func() { cancel(); watching.Wait() })
+	c.t.Cleanup(func() { cancel(); watching.Wait(); c.operate("network", "closed") })
 	c.relay(net.JoinHostPort(service, "3129"), func() string {
 		mu.Lock()
 		defer mu.Unlock()

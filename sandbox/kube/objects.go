@@ -139,15 +139,14 @@ type container struct {
 
 // claim is a PersistentVolumeClaim.
 type claim struct {
-	APIVersion string    `json:"apiVersion,omitempty"`
-	Kind       string    `json:"kind,omitempty"`
-	Metadata   meta      `json:"metadata"`
+	APIVersion string         `json:"apiVersion,omitempty"`
+	Kind       string         `json:"kind,omitempty"`
+	Metadata   meta           `json:"metadata"`
 	Spec       map[string]any `json:"spec"`
 	Status     struct {
 		Phase string `json:"phase"` // "Pending" until it has a volume
 	} `json:"status,omitzero"`
 }
-
 
 // room returns the room on an object, "" = none of ours.
 func (m meta) room() string {

@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -101,9 +102,13 @@ func (s *site) specOf(t testing.TB, room string) sandbox.Spec {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.cluster.Remove(context.Background(), sandbox.NameFor(room), room, room); err != nil {
-			t.Error(err)
-		}
+		eventually(t, "the room is removed", func() bool {
+			err := s.cluster.Remove(context.Background(), sandbox.NameFor(room), room, room)
+			if err != nil && !errors.Is(err, errEnding) { // which takes minutes after a time without the API server
+				t.Error(err)
+			}
+			return !errors.Is(err, errEnding)
+		})
 	})
 	return sandbox.Spec{Room: room, Image: os.Getenv("MATRIX_TUI_KUBE_IMAGE"), Memory: 512 << 20, CPUs: 1}
 }
