@@ -130,8 +130,11 @@ func doReleasesDisk(_ context.Context, sc *script, _ bool, args []string) error 
 // ownImage is the name of the sandbox image for a bot that may replace it.
 func (sc *script) ownImage() string { return "localhost/matrix-tui-script-" + sc.name }
 
-// nameImage tags the sandbox image with that name too.
+// nameImage tags the sandbox image with that name too. The nodes of a cluster have no other than the suite's.
 func (sc *script) nameImage(ctx context.Context) error {
+	if kube() != "" {
+		return nil
+	}
 	sc.suite.shop.names.Lock()
 	defer sc.suite.shop.names.Unlock()
 	sc.bot.set["SANDBOX_IMAGE"] = sc.ownImage() + ":latest"
