@@ -73,6 +73,7 @@ func (r *Rooms) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	container, err := r.open(ctx, is, spec)
 	if is.Only && errors.Is(err, ErrNotRunning) { // just replaced, without the bot
 		if is, err = r.Engine.Ensure(ctx, spec); err == nil {
+			r.offers.expect(spec.Room)
 			container, err = r.open(ctx, is, spec)
 		}
 	}

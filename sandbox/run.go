@@ -90,13 +90,10 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 		_, err = c.ofRun(try, boxinit.OpStop, id)
 		cancel()
 		switch {
-		case err == nil, ctx.Err() != nil:
+		case err == nil, ctx.Err() != nil, errors.Is(err, ErrUnreachable) && !c.Only:
 			return err
-		case errors.Is(err, ErrUnreachable):
-			if c.Only { // the engine may answer, although the container does not
-				return c.Restart(ctx, err)
-			}
-			return err
+		case errors.Is(err, ErrUnreachable): // the engine may answer, although the container does not
+			return c.Restart(ctx, err)
 		case errors.Is(err, ErrNotFound):
 			return nil
 		case errors.Is(err, ErrNotRunning):

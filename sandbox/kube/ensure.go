@@ -34,7 +34,7 @@ type ensuring struct {
 	spec     sandbox.Spec
 	template podTemplate
 	strength string
-	waits    bool      // it was asked to try again what it could not do when it was asked before
+	looked   bool      // it was seen not to run
 	removed  time.Time // when a pod that had ended was last removed
 	is       sandbox.Ensured
 }
@@ -121,17 +121,17 @@ func (e *ensuring) step(ctx context.Context) (s sandboxObject, done bool, err er
 
 // nudge gets a sandbox going that is to run, and does not.
 func (e *ensuring) nudge(ctx context.Context, s sandboxObject, p pod) error {
+	first := !e.looked && !e.is.Started
+	e.looked = true
 	switch {
 	case p.Metadata.Deleted != nil:
 	case p.ended() && time.Since(e.removed) > lookTime: // agent-sandbox leaves it there
 		e.is.Started, e.removed = true, time.Now()
 		return e.pods.replace(ctx, p)
-	case p.Metadata.UID == "" && !e.waits && !e.is.Started:
+	case p.Metadata.UID == "" && first:
 		// The cluster tries it again ever more seldom, and at once if it changes.
-		e.waits = true
 		return e.set(ctx, s, suspended)
 	}
-	e.waits = true
 	return nil
 }
 

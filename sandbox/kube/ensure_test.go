@@ -183,3 +183,21 @@ func TestWords(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A sandbox of an earlier protocol is known as such.
+func TestEnsureOld(t *testing.T) {
+	s := newRuled(t)
+	cluster, spec := s.connect(t), sandbox.Spec{Room: denRoom, Name: sandbox.NameFor(denRoom), Image: "i"}
+	for _, old := range []bool{false, true} {
+		s.mu.Lock()
+		for path, o := range s.objects {
+			if strings.HasSuffix(path, "/sandboxes/"+nameOf(spec.Name)) {
+				o["metadata"].(map[string]any)["annotations"].(map[string]any)[annotationPath] = "/earlier"
+			}
+		}
+		s.mu.Unlock()
+		if is, err := cluster.Ensure(t.Context(), spec); err != nil || is.Old != old {
+			t.Errorf("old %t: %+v, %v", old, is, err)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func pending(reason string) error {
 func errNoImage(reason string) error {
 	reason = words(reason)
 	return sentence.Newf(fmt.Errorf("%w: %s", ErrPending, reason),
-		"The cluster does not get the image of the room's sandbox: %s. The operator can correct SANDBOX_IMAGE or "+
+		"The cluster cannot get the image of the room's sandbox: %s. The operator can correct SANDBOX_IMAGE or "+
 			"KUBE_PULL_SECRET.", reason)
 }
 

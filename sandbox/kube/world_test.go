@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,26 +176,6 @@ func (w *world) dial() *tls.Conn {
 	w.t.Cleanup(func() { raw.Close() })
 	raw.SetDeadline(time.Now().Add(soon))
 	return tls.Client(raw, &tls.Config{RootCAs: roots, ServerName: "matrix-tui"})
-}
-
-// crowd opens connections that say nothing, from 127.0.0.HOST. It returns a function that counts those that are open.
-func (w *world) crowd(host byte, n int) func() int {
-	w.t.Helper()
-	var open atomic.Int64
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, host)}}
-	for range n {
-		conn, err := dialer.Dial("tcp", w.address)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.t.Cleanup(func() { conn.Close() })
-		open.Add(1)
-		go func() {
-			_, _ = conn.Read(make([]byte, 1))
-			open.Add(-1)
-		}()
-	}
-	return func() int { return int(open.Load()) }
 }
 
 // answer returns what the door answers to a line: "welcome", "refused" or "nothing".

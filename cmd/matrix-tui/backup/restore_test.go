@@ -144,3 +144,11 @@ func FuzzBackup(f *testing.F) {
 		}
 	})
 }
+
+// A pipe that nothing came through is not taken for a damaged backup.
+func TestRestoreNothing(t *testing.T) {
+	got := clitest.Play(t, t.Context(), backupCommands, []string{"STATE_DIR=" + t.TempDir()}, "restore", "-")
+	if got.Code != 1 || !strings.Contains(got.Stderr, "nothing came in on standard input") {
+		t.Errorf("code %d, %s", got.Code, got.Stderr)
+	}
+}

@@ -93,7 +93,7 @@ func examine(ctx context.Context, cfg *settings.Config, offline bool, w io.Write
 // checkHere runs the checks of the settings and of this host, the closest first. Offline it starts no container.
 func checkHere(ctx context.Context, cfg *settings.Config, stored cli.StoredLogin, offline bool, say func(Finding)) {
 	if cfg.Maintenance {
-		say(skipped("MAINTENANCE is set: the bot does nothing until it is taken out, and the bot is started again"))
+		say(skipped("MAINTENANCE is set: the bot does nothing until you remove the setting and start it again"))
 	}
 	missing := cfg.Missing(stored.Fits(cfg))
 	for _, problem := range missing {

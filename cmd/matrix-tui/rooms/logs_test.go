@@ -110,3 +110,15 @@ func (u *until) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+func TestLogsInPod(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.43.0.1")
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "(what the bot logged: kubectl -n default logs " + name + " | grep -F '!a:x')"
+	if got := (logSource{room: RoomLine{Room: "!a:x"}}).elsewhere(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -68,6 +68,9 @@ func TestRoomsSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := []RoomLine{{Room: "!empty:x", State: "gone"}, {Room: "!new:x", State: "none"}}
+	if fillSpace(lines, store, nil); lines[0].Space != "unknown" {
+		t.Errorf("an engine that does not know: %q", lines[0].Space)
+	}
 	fillSpace(lines, store, map[string]int64{"!old:x": 5 << 30, "!new:x": 1 << 29, "!another:x": 7})
 	var out strings.Builder
 	if err := printRooms(&out, lines); err != nil {
