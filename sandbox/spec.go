@@ -32,8 +32,8 @@ type Spec struct {
 	PIDs int64
 	// Files is the limit on open files of a process, as far as the host allows it; 0 = leastFiles.
 	Files int64
-	// Runtime is the name of the OCI runtime under which podman's service must run the container: GVisor, "" = any
-	// that shares the host's kernel.
+	// Runtime is the name of the OCI runtime under which the container must run: GVisor, "" = any that shares the host's
+	// kernel.
 	Runtime string
 	// Fresh recreates the container, on its volumes, if Image now names a newer image
 	// than the one it was created from, or if it is Outdated. Nothing may be running in it.

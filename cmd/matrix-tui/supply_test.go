@@ -129,7 +129,7 @@ func TestLockfiles(t *testing.T) {
 func TestToolchain(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^toolchain go(\S+)$`)
 	var want string
-	for _, name := range []string{"go.mod", "deploy/homeserver/go.mod", "deploy/kube-test/controller/go.mod", "deploy/kube-test/kube/go.mod", "deploy/tools/go.mod"} {
+	for _, name := range []string{"go.mod", "deploy/homeserver/go.mod", "deploy/kube-test/controller/go.mod", "deploy/kube-test/gvisor/go.mod", "deploy/kube-test/kube/go.mod", "deploy/tools/go.mod"} {
 		text, err := os.ReadFile("../../" + name)
 		found := line.FindSubmatch(text)
 		if err != nil || found == nil {

@@ -215,6 +215,9 @@ func (p pod) waits() (reason string, noImage bool) {
 	return "", false
 }
 
+// gVisorMemory is how much the limit of a pod may be above those of its containers: RuntimeClasses can add some for gVisor.
+const gVisorMemory = 256 << 20
+
 // strength is what boxinit must find in the pod.
 func (c *Config) strength(spec sandbox.Spec) string {
 	s := boxinit.Strength{Capabilities: sandbox.CapabilityMask, Memory: spec.Memory, CPU: int64(spec.CPUs * 100),
@@ -222,6 +225,9 @@ func (c *Config) strength(spec sandbox.Spec) string {
 		Pod:    &boxinit.Pod{HostIDs: !c.UserNamespaces, AnySeccomp: c.Seccomp == ""}}
 	if c.Seccomp != "" {
 		s.Mark = sandbox.SeccompMark()
+	}
+	if s.Runtime = spec.Runtime; s.Runtime == sandbox.GVisor && s.Memory > 0 {
+		s.Memory += relayMemory<<20 + gVisorMemory // it shows what the pod may use
 	}
 	data, err := json.Marshal(s)
 	if err != nil {

@@ -110,7 +110,7 @@ func (s *site) specOf(t testing.TB, room string) sandbox.Spec {
 			return !errors.Is(err, errEnding)
 		})
 	})
-	return sandbox.Spec{Room: room, Image: os.Getenv("MATRIX_TUI_KUBE_IMAGE"), Memory: 512 << 20, CPUs: 1}
+	return sandbox.Spec{Room: room, Image: os.Getenv("MATRIX_TUI_KUBE_IMAGE"), Memory: 512 << 20, CPUs: 1, Runtime: os.Getenv("SANDBOX_RUNTIME")}
 }
 
 func (s *site) ensure(spec sandbox.Spec) *sandbox.Container {

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,6 +18,9 @@ const account = "matrix-tui-sandbox"
 
 // audience is whom the tokens of pods are for.
 const audience = "matrix-tui"
+
+// relayMemory is the limit of a pod's relay, in MiB.
+const relayMemory = 96
 
 // object is a JSON object of a PodSpec.
 type object = map[string]any
@@ -55,7 +59,7 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		},
 		"volumeMounts": []object{mount(gateway, "/run/gateway", "", false), mount("token", "/run/door", "", true)},
 		"resources": object{"requests": object{"cpu": "5m", "memory": "16Mi", "ephemeral-storage": "0"},
-			"limits": object{"cpu": "1", "memory": "96Mi", "ephemeral-storage": "64Mi"}},
+			"limits": object{"cpu": "1", "memory": fmt.Sprintf("%dMi", relayMemory), "ephemeral-storage": "64Mi"}},
 		"securityContext": object{
 			"runAsUser": 65532, "runAsGroup": 65532, "runAsNonRoot": true, "readOnlyRootFilesystem": true,
 			"allowPrivilegeEscalation": false, "capabilities": object{"drop": []string{"ALL"}},
@@ -104,16 +108,25 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 	if c.UserNamespaces {
 		pod["hostUsers"] = false
 	}
-	if c.RuntimeClass != "" {
-		pod["runtimeClassName"] = c.RuntimeClass
+	annotations := map[string]string{annotationRoom: spec.Room}
+	class := c.RuntimeClass
+	if spec.Runtime == sandbox.GVisor {
+		class = cmp.Or(class, "gvisor")
+		// Without these, its kernel keeps the gateway's socket from all containers but the one that made it. See
+		// https://gvisor.dev/docs/user_guide/containerd/configuration, pod_annotations.
+		for key, value := range map[string]string{"share": "pod", "type": "tmpfs", "options": "rw"} {
+			annotations["dev.gvisor.spec.mount."+gateway+"."+key] = value
+		}
+	}
+	if class != "" {
+		pod["runtimeClassName"] = class
 	}
 	if c.PullSecret != "" {
 		pod["imagePullSecrets"] = []object{{"name": c.PullSecret}}
 	}
 	return podTemplate{
-		Metadata: meta{Labels: map[string]string{labelOwner: owner},
-			Annotations: map[string]string{annotationRoom: spec.Room}},
-		Spec: pod,
+		Metadata: meta{Labels: map[string]string{labelOwner: owner}, Annotations: annotations},
+		Spec:     pod,
 	}
 }
 

@@ -51,7 +51,7 @@ type Config struct {
 	CPUs          CPUs      `env:"SANDBOX_CPUS" envDefault:"2" right:"a number of processors, such as 2 or 0.5 (0 = no limit)"`
 	PIDs          PIDs      `env:"SANDBOX_PIDS" envDefault:"1024" right:"a number of processes of 16 or more, such as 1024 (0 = no limit)"`
 	Files         Files     `env:"SANDBOX_NOFILE" envDefault:"65536" right:"a number of open files from 1024 to 1048576, such as 65536"`
-	Runtime       Runtime   `env:"SANDBOX_RUNTIME" right:"runsc (gVisor); unset = podman's own"`
+	Runtime       Runtime   `env:"SANDBOX_RUNTIME" right:"runsc (gVisor); unset = that of podman or the cluster"`
 	Idle          Span      `env:"SANDBOX_IDLE" envDefault:"6h" right:"a time from 1s to 8760h, such as 30m or 6h (0 = never)"`
 	MaxContainers Count     `env:"MAX_CONTAINERS" right:"a whole number from 1 to 1000, such as 40"`
 	DiskReserve   Bytes     `env:"DISK_RESERVE" envDefault:"1g" right:"an amount of disk of 16m or more, such as 1g (0 = none)"`

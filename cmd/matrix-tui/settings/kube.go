@@ -45,13 +45,14 @@ func (c *Config) Door() string {
 	return net.JoinHostPort(host, port)
 }
 
-// kubeConflicts finds out whether pods can reach the bot.
+// kubeConflicts finds what would keep the bot from running anything in pods.
 func kubeConflicts(cfg *Config) []string {
 	if cfg.Engine != Kubernetes {
 		return nil
 	}
-	if cfg.Runtime != "" {
-		return []string{"SANDBOX_RUNTIME is for podman; expected KUBE_RUNTIME_CLASS, " + RightFor("KUBE_RUNTIME_CLASS")}
+	if cfg.KubeRuntimeClass == "gvisor" && cfg.Runtime == "" {
+		return []string{"KUBE_RUNTIME_CLASS is gvisor but SANDBOX_RUNTIME is not set, so the bot would refuse to run " +
+			"anything in rooms' pods; expected SANDBOX_RUNTIME=runsc"}
 	}
 	if cfg.Door() != "" {
 		return nil
