@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -48,16 +49,34 @@ func entryOf(name string, info fs.FileInfo) Entry {
 		Modified: info.ModTime()}
 }
 
+// within returns a path below a root, without links. An [os.Root] follows no link that leads out of it, but gVisor of
+// September 2026 does if the link is to a folder: O_DIRECTORY undoes O_NOFOLLOW.
+func within(root *os.Root, name string) (string, error) {
+	real, err := filepath.EvalSymlinks(filepath.Join(root.Name(), name))
+	if err != nil {
+		return "", err
+	}
+	below, err := filepath.Rel(root.Name(), real)
+	if err != nil || !filepath.IsLocal(name) || !filepath.IsLocal(below) {
+		return "", fs.ErrNotExist
+	}
+	return below, nil
+}
+
 // find returns what is at a path below a root. No link leads out of that.
 func find(root *os.Root, name string) (found Found, err error) {
-	info, err := root.Stat(name)
+	at, err := within(root, name)
+	if err != nil {
+		return found, err
+	}
+	info, err := root.Stat(at)
 	if err != nil {
 		return found, err
 	}
 	if found.Entry = entryOf(path.Base(name), info); !found.Folder {
 		return found, nil
 	}
-	dir, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	dir, err := root.OpenFile(at, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return found, err
 	}
@@ -73,9 +92,11 @@ func find(root *os.Root, name string) (found Found, err error) {
 		}
 		entry := entryOf(one.Name(), info)
 		if entry.Link = info.Mode()&fs.ModeSymlink != 0; entry.Link {
-			if info, err := root.Stat(path.Join(name, one.Name())); err == nil {
-				entry = entryOf(one.Name(), info)
-				entry.Link = true
+			if to, err := within(root, path.Join(at, one.Name())); err == nil {
+				if info, err := root.Stat(to); err == nil {
+					entry = entryOf(one.Name(), info)
+					entry.Link = true
+				}
 			}
 		}
 		found.Entries = append(found.Entries, entry)
@@ -104,7 +125,11 @@ func (f Found) bounded() Found {
 
 // download sends the first max bytes of a regular file below a root.
 func download(root *os.Root, name string, max int64, to io.Writer) error {
-	f, _, err := regular(root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0))
+	at, err := within(root, name)
+	if err != nil {
+		return err
+	}
+	f, _, err := regular(root.OpenFile(at, os.O_RDONLY|unix.O_NONBLOCK, 0))
 	if err != nil {
 		return err
 	}
@@ -116,7 +141,11 @@ func download(root *os.Root, name string, max int64, to io.Writer) error {
 // upload writes a new file into a folder below a root. Whoever reads it sees all of it or nothing. What is there
 // already stays: the error is os.ErrExist.
 func upload(root *os.Root, name string, data io.Reader) error {
-	dir, err := root.OpenRoot(cmp.Or(path.Dir(name), "."))
+	at, err := within(root, cmp.Or(path.Dir(name), "."))
+	if err != nil {
+		return err
+	}
+	dir, err := root.OpenRoot(at)
 	if err != nil {
 		return err
 	}

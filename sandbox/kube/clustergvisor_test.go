@@ -5,6 +5,7 @@ package kube
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,10 @@ func TestClusterGVisor(t *testing.T) {
 	status, err := c.Run(t.Context(), run, &out, func(bool) {})
 	if err != nil || status.Code != 0 || !strings.Contains(out.String(), "Starting gVisor") || !strings.HasSuffix(out.String(), "kept\n") {
 		t.Errorf("%q, %+v, %v", out.String(), status, err)
+	}
+	s.sh(c, "ln -s /etc /workspace/out")
+	if err := c.Download(t.Context(), "out/passwd", 100, io.Discard); !errors.Is(err, sandbox.ErrNotFound) {
+		t.Errorf("through a link that leads out of the workspace: %v", err)
 	}
 	t.Logf("MEASURED first run in a new room: %s", time.Since(at).Round(time.Millisecond))
 

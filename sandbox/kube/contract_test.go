@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"net/http"
+	"os"
 	"testing"
 
 	"matrix-tui/sandbox/sandboxtest"
@@ -14,7 +15,7 @@ import (
 func TestClusterContract(t *testing.T) {
 	s := newSite(t)
 	sandboxtest.Check(t, sandboxtest.Site{
-		Rooms: s.Rooms, Spec: s.specOf, Most: 8,
+		Rooms: s.Rooms, Spec: s.specOf, Most: 8, OwnKernel: os.Getenv("SANDBOX_RUNTIME") != "",
 		Foreign: func(t *testing.T, name, room string) (there func() bool) {
 			return s.foreign(t, s.cluster.sandboxes(""), name, sandboxObject{APIVersion: version, Kind: kind,
 				Metadata: s.marked(name, room), Spec: sandboxSpec{OperatingMode: suspended,

@@ -215,7 +215,7 @@ func (p pod) waits() (reason string, noImage bool) {
 	return "", false
 }
 
-// gVisorMemory is how much the limit of a pod may be above those of its containers: RuntimeClasses can add some for gVisor.
+// gVisorMemory is how far the limit of a pod may be above those of its containers: a RuntimeClass can add some.
 const gVisorMemory = 256 << 20
 
 // strength is what boxinit must find in the pod.

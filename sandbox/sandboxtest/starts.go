@@ -20,7 +20,7 @@ func refused(t *testing.T, _ *Site, c *sandbox.Container) {
 		"no such command": {sandbox.RunSpec{Argv: []string{"no-such-command"}}, "command no-such-command is not on the PATH"},
 		"no such path":    {sandbox.RunSpec{Argv: []string{"/no/such"}}, "no such file"},
 		"no such dir":     {sandbox.RunSpec{Argv: []string{"true"}, Dir: "/no/such"}, "directory /no/such does not exist"},
-		"long argument":   {sandbox.RunSpec{Argv: []string{"true", long}}, "argument list too long"},
+		"long argument":   {sandbox.RunSpec{Argv: []string{"true", long}}, " too long"},
 		"no command":      {sandbox.RunSpec{}, "no command"},
 		"file in the way": {sandbox.RunSpec{Argv: []string{"true"}, Files: []sandbox.File{{Path: "/etc/passwd/x"}}}, "not a directory"},
 	} {

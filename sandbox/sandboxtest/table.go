@@ -32,6 +32,8 @@ type Site struct {
 	// ParkedFirst: if memory runs out, what is parked is killed first. In a pod, Kubernetes gives every process nearly the
 	// highest oom_score_adj, and nothing in it may lower one: the kernel kills what is largest.
 	ParkedFirst bool
+	// OwnKernel: the container has a kernel of its own. If memory runs out, that ends, and begins again.
+	OwnKernel bool
 	// Pause pauses a container. Kubernetes cannot do that.
 	Pause func(t testing.TB, c *sandbox.Container)
 	// Beside leads into a container beside the connections that it offers. Who may execute something in pods gets at every
