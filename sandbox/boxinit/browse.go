@@ -52,15 +52,17 @@ func entryOf(name string, info fs.FileInfo) Entry {
 // within returns a path below a root, without links. An [os.Root] follows no link that leads out of it, but gVisor of
 // September 2026 does if the link is to a folder: O_DIRECTORY undoes O_NOFOLLOW.
 func within(root *os.Root, name string) (string, error) {
-	real, err := filepath.EvalSymlinks(filepath.Join(root.Name(), name))
+	if !filepath.IsLocal(name) {
+		return "", fs.ErrNotExist
+	}
+	at, err := filepath.EvalSymlinks(filepath.Join(root.Name(), name))
 	if err != nil {
 		return "", err
 	}
-	below, err := filepath.Rel(root.Name(), real)
-	if err != nil || !filepath.IsLocal(name) || !filepath.IsLocal(below) {
+	if at, err = filepath.Rel(root.Name(), at); err != nil || !filepath.IsLocal(at) {
 		return "", fs.ErrNotExist
 	}
-	return below, nil
+	return at, nil
 }
 
 // find returns what is at a path below a root. No link leads out of that.

@@ -26,7 +26,7 @@ func (s Strength) kernel() (weak []string) {
 	}
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil || unix.ByteSliceToString(name.Version[:]) != gVisorBuilt {
-		weak = append(weak, "the kernel is not gVisor's")
+		return []string{"the kernel is not gVisor's"}
 	}
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); s.Memory > 0 && (err != nil || info.Totalram*uint64(info.Unit) > uint64(s.Memory)) {

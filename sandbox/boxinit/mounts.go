@@ -73,15 +73,19 @@ func (s Strength) mounts(root string) (weak []string) {
 // ordinary reports whether every container has a mount like that; root is where the container's files are. GVisor has
 // /tmp in memory, and types of its own.
 func (s Strength) ordinary(root string, m mount) bool {
-	if s.Pod != nil && s.Runtime != GVisor {
-		return s.Pod.ordinary(root, m)
+	if s.Pod != nil {
+		return s.Pod.ordinary(root, m, s.Runtime == GVisor)
 	}
 	if m.point == "/" || slices.Contains(podmanFiles, m.point) || strings.HasPrefix(m.point, timeZones) ||
 		m.point == "/tmp" && s.Runtime == GVisor {
 		return true
 	}
-	return (slices.Contains(kernelTypes, m.kind) || m.hidden || s.Runtime == GVisor) &&
-		slices.ContainsFunc(kernelFolders, func(folder string) bool {
-			return m.point == folder || strings.HasPrefix(m.point, folder+"/")
-		})
+	return (slices.Contains(kernelTypes, m.kind) || m.hidden || s.Runtime == GVisor) && m.ofKernel()
+}
+
+// ofKernel reports whether it is where the kernel has its files.
+func (m mount) ofKernel() bool {
+	return slices.ContainsFunc(kernelFolders, func(folder string) bool {
+		return m.point == folder || strings.HasPrefix(m.point, folder+"/")
+	})
 }

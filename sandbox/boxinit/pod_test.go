@@ -113,7 +113,12 @@ func TestWeaknessesInPod(t *testing.T) {
 		"shared processes":    {full, map[string]string{"proc/1/comm": "pause\n"}, []string{"PID 1 is not boxinit: the container shares its processes"}},
 		"gVisor": {inGVisor, map[string]string{"proc/self/mountinfo": "16 15 0:18 / / rw - 9p none rw\n18 16 0:19 / /dev rw,nosuid - dev none rw\n" +
 			"17 18 0:19 / /dev/termination-log rw - 9p none rw\n24 16 0:25 / /etc/hosts rw - 9p none rw\n25 16 0:26 / /workspace rw - 9p none rw\n" +
-			"23 16 0:24 / /run/gateway ro - 9p none ro\n33 16 0:32 / /mnt rw - 9p none rw\n"}, []string{"there is a mount at /mnt"}},
+			"23 16 0:24 / /run/gateway ro - tmpfs none ro\n26 16 0:27 / /tmp rw - tmpfs none rw\n27 18 0:28 / /dev/shm rw - tmpfs none rw\n" +
+			"28 16 0:29 / /proc rw - proc none rw\n29 16 0:30 / /sys ro - sysfs none ro\n"}, nil},
+		"gVisor, with folders of the node": {inGVisor, map[string]string{"proc/self/mountinfo": "16 15 0:18 / / rw - 9p none rw\n25 16 0:26 / /workspace rw - 9p none rw\n" +
+			"23 16 0:24 / /run/gateway ro - tmpfs none ro\n33 16 0:32 / /mnt rw - 9p none rw\n34 16 0:33 / /tmp rw - 9p none rw\n" +
+			"35 16 0:34 / /dev/x rw - 9p none rw\n36 16 0:35 / /sys/x rw - 9p none rw\n", "etc/hosts": ""}, []string{"there is a mount at /dev/x",
+			"there is a mount at /mnt", "there is a mount at /sys/x", "there is a mount at /tmp"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := filesOf(t, strongPod, c.changed)

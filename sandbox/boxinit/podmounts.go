@@ -38,13 +38,16 @@ var podReadOnly = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sysrq-tr
 
 // ordinary reports whether each container of a pod has a mount like that; root is where the container's files are.
 // Other files of the kernel are not accepted: a folder of the node, such as /run, may be in memory.
-func (p *Pod) ordinary(root string, m mount) bool {
+func (p *Pod) ordinary(root string, m mount, gVisor bool) bool {
 	if m.point == "/" {
 		return true
 	}
 	if slices.Contains(podFiles, m.point) {
 		info, err := os.Lstat(root + m.point)
 		return err == nil && info.Mode().IsRegular() // not a folder or a socket
+	}
+	if gVisor { // what it has from the node is 9p
+		return m.kind != "9p" && (m.point == "/tmp" || m.ofKernel())
 	}
 	if kinds, ok := podKernel[m.point]; ok {
 		return slices.Contains(kinds, m.kind)

@@ -125,7 +125,7 @@ func (e *ensuring) nudge(ctx context.Context, s sandboxObject, p pod) error {
 	e.looked = true
 	switch {
 	case p.Metadata.Deleted != nil:
-	case p.ended() && time.Since(e.removed) > lookTime: // agent-sandbox leaves it there
+	case (p.ended() || p.crashes()) && time.Since(e.removed) > lookTime: // agent-sandbox leaves it there
 		e.is.Started, e.removed = true, time.Now()
 		return e.pods.replace(ctx, p)
 	case p.Metadata.UID == "" && first:
@@ -192,6 +192,14 @@ func (p pod) lost() bool {
 
 // ended reports whether a pod has ended for good, because it was evicted or its node was shut down, for example.
 func (p pod) ended() bool { return p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded" }
+
+// crashes reports whether the container of the agent has ended so often that the kubelet waits, for up to five minutes,
+// before it starts it again. Under gVisor, whoever uses up memory ends it.
+func (p pod) crashes() bool {
+	return slices.ContainsFunc(p.Status.Containers, func(one container) bool {
+		return one.State.Waiting.Reason == "CrashLoopBackOff"
+	})
+}
 
 // runs reports whether the container of the agent runs.
 func (p pod) runs() bool {

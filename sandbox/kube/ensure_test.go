@@ -95,36 +95,44 @@ func TestWhyNoImage(t *testing.T) {
 }
 
 // A pod that has ended for good is replaced: agent-sandbox leaves it where it is.
-func TestEnsureEvicted(t *testing.T) {
-	s := newRuled(t)
-	cluster, spec := s.connect(t), sandbox.Spec{Room: denRoom, Name: sandbox.NameFor(denRoom), Image: "i"}
-	if _, err := cluster.Ensure(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	name := nameOf(spec.Name)
-	before, err := cluster.pods.of(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.mu.Lock()
-	for path, o := range s.objects {
-		switch {
-		case strings.HasSuffix(path, "/pods/"+name):
-			o["status"] = object{"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
-		case strings.HasSuffix(path, "/sandboxes/"+name):
-			o["status"] = object{"conditions": []any{object{"type": "Ready", "status": "False", "message": "Pod failed"}}}
+func TestEnsureEnded(t *testing.T) {
+	for want, status := range map[string]object{
+		"Evicted: The node": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."},
+		"CrashLoopBackOff: back-off 5m": {"phase": "Running", "containerStatuses": []any{
+			object{"state": object{"waiting": object{"reason": "CrashLoopBackOff", "message": "back-off 5m"}}}}},
+	} {
+		s := newRuled(t)
+		cluster, spec := s.connect(t), sandbox.Spec{Room: denRoom, Name: sandbox.NameFor(denRoom), Image: "i"}
+		if _, err := cluster.Ensure(t.Context(), spec); err != nil {
+			t.Fatal(err)
 		}
-	}
-	s.mu.Unlock()
-	if _, err := cluster.pods.Exec(t.Context(), name, sandbox.Process{}); !errors.Is(err, sandbox.ErrNotRunning) || !strings.Contains(err.Error(), "Evicted: The node") {
-		t.Errorf("a command in it: %v", err)
-	}
-	is, err := cluster.Ensure(t.Context(), spec)
-	if err != nil || !is.Started {
-		t.Fatalf("%+v, %v", is, err)
-	}
-	if after, err := cluster.pods.of(t.Context(), name); err != nil || after.Metadata.UID == "" || after.Metadata.UID == before.Metadata.UID {
-		t.Errorf("it was not replaced: %+v, %v", after, err)
+		name := nameOf(spec.Name)
+		before, err := cluster.pods.of(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		for path, o := range s.objects {
+			switch {
+			case strings.HasSuffix(path, "/pods/"+name):
+				o["status"] = status
+			case strings.HasSuffix(path, "/sandboxes/"+name):
+				o["status"] = object{"conditions": []any{object{"type": "Ready", "status": "False", "message": "Pod failed"}}}
+			}
+		}
+		s.mu.Unlock()
+		if _, err := cluster.pods.Exec(t.Context(), name, sandbox.Process{}); !errors.Is(err, sandbox.ErrNotRunning) || !strings.Contains(err.Error(), want) {
+			t.Errorf("a command in it: %v, want %s", err, want)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), soon)
+		defer cancel()
+		is, err := cluster.Ensure(ctx, spec)
+		if err != nil || !is.Started {
+			t.Errorf("%s: %+v, %v", want, is, err)
+		}
+		if after, err := cluster.pods.of(t.Context(), name); err != nil || after.Metadata.UID == "" || after.Metadata.UID == before.Metadata.UID {
+			t.Errorf("%s: it was not replaced: %+v, %v", want, after, err)
+		}
 	}
 }
 

@@ -22,8 +22,8 @@ func (unreachable) Unwrap() error { return sandbox.ErrUnreachable }
 
 // errNoLine: the pod runs, and its relay has not reached the bot.
 var errNoLine = sentence.New(unreachable("the pod has not reached the door"),
-	"The room's pod does not reach the bot. The operator can see why with `kubectl logs POD -c relay`; KUBE_DOOR and the "+
-		"network policy may be wrong. `!reset sandbox` replaces the pod.")
+	"The room's pod does not reach the bot. The operator can see why with `kubectl logs POD -c relay`; KUBE_DOOR, the "+
+		"network policy and, with gVisor, the settings of containerd may be wrong. `!reset sandbox` replaces the pod.")
 
 // ErrUnreachable: the cluster's API server does not answer. It is a [sandbox.ErrUnreachable].
 var ErrUnreachable = sentence.New(unreachable("the API server is unreachable"),

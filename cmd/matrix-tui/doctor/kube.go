@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -47,6 +48,10 @@ func checkCluster(ctx context.Context, cfg *settings.Config, say func(Finding)) 
 	}
 	if there, err := cluster.Account(ctx); err == nil && !there {
 		say(bad("the service account matrix-tui-sandbox is missing, so no pod can start; apply deploy/kubernetes/rbac.yaml"))
+	}
+	if class := cmp.Or(string(cfg.KubeRuntimeClass), map[bool]string{true: "gvisor"}[cfg.Runtime != ""]); class != "" {
+		say(good("rooms' pods have the runtime class %s; whether the cluster has it, and it is what it says, shows with the "+
+			"first task in a room", class))
 	}
 	if len(cfg.Deny) == 0 {
 		say(good("SANDBOX_DENY is not set, so rooms may reach every public address of the cluster but those of the nodes " +

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -46,17 +45,17 @@ func (c *Config) Door() string {
 }
 
 // kubeConflicts finds what would keep the bot from running anything in pods.
-func kubeConflicts(cfg *Config) []string {
+func kubeConflicts(cfg *Config) (problems []string) {
 	if cfg.Engine != Kubernetes {
 		return nil
 	}
 	if cfg.KubeRuntimeClass == "gvisor" && cfg.Runtime == "" {
-		return []string{"KUBE_RUNTIME_CLASS is gvisor but SANDBOX_RUNTIME is not set, so the bot would refuse to run " +
-			"anything in rooms' pods; expected SANDBOX_RUNTIME=runsc"}
+		problems = append(problems, "KUBE_RUNTIME_CLASS is gvisor but SANDBOX_RUNTIME is not set, so the bot would refuse "+
+			"to run anything in rooms' pods; expected SANDBOX_RUNTIME=runsc")
 	}
-	if cfg.Door() != "" {
-		return nil
+	if cfg.Door() == "" {
+		problems = append(problems, "SANDBOX_ENGINE is kubernetes but KUBE_DOOR is not set, and there is no Service named "+
+			"matrix-tui-door; expected "+RightFor("KUBE_DOOR"))
 	}
-	return []string{fmt.Sprintf("SANDBOX_ENGINE is kubernetes but KUBE_DOOR is not set, and there is no Service named "+
-		"matrix-tui-door; expected %s", RightFor("KUBE_DOOR"))}
+	return problems
 }
