@@ -253,8 +253,8 @@ func (a *attempt) event(e agent.Event) {
 	crash.At("streaming")
 }
 
-const interruptedOften = "The container kept going down while I was working on this. If its memory runs out, give me a " +
-	"smaller task, or ask the operator to raise SANDBOX_MEMORY. Otherwise, the operator can look into the log."
+const interruptedOften = "The container kept going down while I was working on this. If its memory runs out, give me " +
+	"a smaller task, or ask the operator to raise SANDBOX_MEMORY. Otherwise, the operator can look into the log."
 
 const overflowedTwice = "The task became too long for the model, in a new session too. The work so far is in " +
 	"/workspace. " +
