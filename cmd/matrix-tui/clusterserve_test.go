@@ -5,11 +5,12 @@ package main
 import (
 	"context"
 	"io"
-	"matrix-tui/sandbox/sandboxtest"
 	"net"
 	"os/exec"
 	"sync"
 	"time"
+
+	"matrix-tui/sandbox/sandboxtest"
 )
 
 // serve does for the bot's pod what a kube-proxy and an engine for NetworkPolicy do.

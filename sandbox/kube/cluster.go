@@ -27,7 +27,7 @@ type Config struct {
 	StorageClass   string // of volumes, "" = the cluster's default
 	Storage        string // the size of each volume, such as "10Gi"
 	Seccomp        string // a profile on each node, below kubelet's folder for them, "" = the runtime's default
-	RuntimeClass   string // "" = the cluster's default, or that of gVisor if a spec's runtime is that
+	RuntimeClass   string // "" = the cluster's default, for specs without a runtime
 	PullSecret     string // for the image's registry, "" = none
 	UserNamespaces bool   // the cluster has them
 }

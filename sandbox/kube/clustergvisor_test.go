@@ -13,12 +13,12 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// With gVisor, a room's pod has a kernel of its own, or nothing runs in it. All tests of rooms in a cluster run under gVisor if
-// SANDBOX_RUNTIME=runsc is set.
+// With gVisor, a room's pod has a kernel of its own, or nothing runs in it. With SANDBOX_RUNTIME=runsc, all
+// tests of rooms in a cluster run under gVisor.
 func TestClusterGVisor(t *testing.T) {
 	s := newSite(t)
 	spec, run := s.spec(1), sandbox.RunSpec{ID: "one", Argv: []string{"sh", "-c", "dmesg; cat /workspace/a"}}
-	spec.Runtime = sandbox.GVisor
+	spec.Runtime, s.cluster.cfg.RuntimeClass = sandbox.GVisor, "gvisor"
 	var out bytes.Buffer
 	at := time.Now()
 	c := s.ensure(spec)

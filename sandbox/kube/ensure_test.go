@@ -94,7 +94,8 @@ func TestWhyNoImage(t *testing.T) {
 	}
 }
 
-// A pod that has ended for good is replaced: agent-sandbox leaves it where it is.
+// A pod that has ended for good is replaced, because agent-sandbox leaves it where it is. So is one that crashes again and
+// again, for which the kubelet waits ever longer.
 func TestEnsureEnded(t *testing.T) {
 	for want, status := range map[string]object{
 		"Evicted: The node": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."},

@@ -64,6 +64,9 @@ func (s *site) open() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if os.Getenv("SANDBOX_RUNTIME") == sandbox.GVisor {
+		s.cluster.cfg.RuntimeClass = "gvisor"
+	}
 	s.Rooms = sandbox.NewRooms(s.cluster, log)
 	s.gate = gateway.New(gateway.Config{Dir: filepath.Join(s.dir, "g"), Log: log})
 	s.gate.Attend(sandbox.OfferPath, sandbox.OfferField, func(room string, conn net.Conn, value string) {

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -109,17 +108,15 @@ func (c *Config) template(spec sandbox.Spec, workspace, home string) podTemplate
 		pod["hostUsers"] = false
 	}
 	annotations := map[string]string{annotationRoom: spec.Room}
-	class := c.RuntimeClass
 	if spec.Runtime == sandbox.GVisor {
-		class = cmp.Or(class, "gvisor")
 		// Without these, its kernel keeps the gateway's socket from all containers but the one that made it. See
 		// https://gvisor.dev/docs/user_guide/containerd/configuration, pod_annotations.
 		for key, value := range map[string]string{"share": "pod", "type": "tmpfs", "options": "rw"} {
 			annotations["dev.gvisor.spec.mount."+gateway+"."+key] = value
 		}
 	}
-	if class != "" {
-		pod["runtimeClassName"] = class
+	if c.RuntimeClass != "" {
+		pod["runtimeClassName"] = c.RuntimeClass
 	}
 	if c.PullSecret != "" {
 		pod["imagePullSecrets"] = []object{{"name": c.PullSecret}}

@@ -23,7 +23,7 @@ func TestRuntimeClass(t *testing.T) {
 	}{
 		{"", "", 2 << 30, nil, map[string]string{annotationRoom: denRoom}, 2 << 30},
 		{"", "kata", 2 << 30, "kata", map[string]string{annotationRoom: denRoom}, 2 << 30},
-		{"runsc", "", 2 << 30, "gvisor", shared, 2<<30 + 352<<20},
+		{"runsc", "gvisor", 2 << 30, "gvisor", shared, 2<<30 + 352<<20},
 		{"runsc", "strong", 0, "strong", shared, 0},
 	} {
 		cfg := Config{RuntimeClass: c.class}

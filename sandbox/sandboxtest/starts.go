@@ -11,8 +11,12 @@ import (
 )
 
 // refused: a run that cannot start says why, and leaves nothing behind.
-func refused(t *testing.T, _ *Site, c *sandbox.Container) {
+func refused(t *testing.T, s *Site, c *sandbox.Container) {
 	long := strings.Repeat("x", 200_000)
+	tooLong := "argument list too long"
+	if s.OwnKernel {
+		tooLong = "file name too long"
+	}
 	for name, bad := range map[string]struct {
 		spec sandbox.RunSpec
 		want string
@@ -20,7 +24,7 @@ func refused(t *testing.T, _ *Site, c *sandbox.Container) {
 		"no such command": {sandbox.RunSpec{Argv: []string{"no-such-command"}}, "command no-such-command is not on the PATH"},
 		"no such path":    {sandbox.RunSpec{Argv: []string{"/no/such"}}, "no such file"},
 		"no such dir":     {sandbox.RunSpec{Argv: []string{"true"}, Dir: "/no/such"}, "directory /no/such does not exist"},
-		"long argument":   {sandbox.RunSpec{Argv: []string{"true", long}}, " too long"},
+		"long argument":   {sandbox.RunSpec{Argv: []string{"true", long}}, tooLong},
 		"no command":      {sandbox.RunSpec{}, "no command"},
 		"file in the way": {sandbox.RunSpec{Argv: []string{"true"}, Files: []sandbox.File{{Path: "/etc/passwd/x"}}}, "not a directory"},
 	} {

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -49,7 +48,7 @@ func checkCluster(ctx context.Context, cfg *settings.Config, say func(Finding)) 
 	if there, err := cluster.Account(ctx); err == nil && !there {
 		say(bad("the service account matrix-tui-sandbox is missing, so no pod can start; apply deploy/kubernetes/rbac.yaml"))
 	}
-	if class := cmp.Or(string(cfg.KubeRuntimeClass), map[bool]string{true: "gvisor"}[cfg.Runtime != ""]); class != "" {
+	if class := cfg.RuntimeClass(); class != "" {
 		say(good("rooms' pods have the runtime class %s; whether the cluster has it, and it is what it says, shows with the "+
 			"first task in a room", class))
 	}

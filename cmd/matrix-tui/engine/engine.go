@@ -45,7 +45,7 @@ func Connect(ctx context.Context, cfg *settings.Config, certificate []byte,
 	cluster, err := kube.Connect(ctx, kube.Config{
 		Namespace: string(cfg.KubeNamespace), Door: cfg.Door(), DoorCert: certificate, Trap: trapBeside(cfg.KubeListen),
 		StorageClass: string(cfg.KubeStorageClass), Storage: strconv.FormatInt(int64(cfg.KubeStorage), 10),
-		Seccomp: string(cfg.KubeSeccomp), RuntimeClass: string(cfg.KubeRuntimeClass), PullSecret: string(cfg.KubePullSecret),
+		Seccomp: string(cfg.KubeSeccomp), RuntimeClass: cfg.RuntimeClass(), PullSecret: string(cfg.KubePullSecret),
 		UserNamespaces: bool(cfg.KubeUserNamespaces),
 	}, log)
 	if err != nil {

@@ -44,6 +44,14 @@ func (c *Config) Door() string {
 	return net.JoinHostPort(host, port)
 }
 
+// RuntimeClass returns the class of rooms' pods, "" = the cluster's default.
+func (c *Config) RuntimeClass() string {
+	if c.KubeRuntimeClass == "" && c.Runtime != "" {
+		return "gvisor" // as gVisor's documentation and clouds call it
+	}
+	return string(c.KubeRuntimeClass)
+}
+
 // kubeConflicts finds what would keep the bot from running anything in pods.
 func kubeConflicts(cfg *Config) (problems []string) {
 	if cfg.Engine != Kubernetes {
