@@ -5,12 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
-	"matrix-tui/state/damage"
 	"matrix-tui/state/disk"
 )
 
@@ -23,11 +20,14 @@ type room struct {
 	successor string // the room that replaced it
 	packages  []string
 	history   turns
+	unread    bool // it has a history, which is in the journal only
 }
 
 func (r *room) empty() bool {
-	return r.container+r.session+r.reset+r.volumes+r.successor == "" && len(r.packages)+len(r.history) == 0
+	return r.container+r.session+r.reset+r.volumes+r.successor == "" && len(r.packages) == 0 && !r.talked()
 }
+
+func (r *room) talked() bool { return r.unread || len(r.history) > 0 }
 
 func (r *room) endSession() { r.session, r.reset = "", rand.Text() }
 
@@ -45,7 +45,7 @@ func (r *room) addPackages(names []string) {
 	r.packages = all
 }
 
-// moveTo moves what is known of the room id to its successor.
+// moveTo moves what is known of the room id to its successor. The histories of both are read.
 func (r *room) moveTo(id string, next *room) {
 	known := r.container+r.session+r.volumes != "" || len(r.history) > 0
 	if known && next.container == "" { // unknown: moved already
@@ -63,8 +63,8 @@ func (r *room) moveTo(id string, next *room) {
 // roomsKey in the table meta says that the table room is filled: state.json is a projection of it from then on.
 const roomsKey = "rooms"
 
-// rooms reads the table room. It returns nil if that was never written.
-func (j *Journal) rooms(ctx context.Context) (map[string]room, error) {
+// rooms reads the table room, with or without histories. It returns nil if that was never written.
+func (j *Journal) rooms(ctx context.Context, histories bool) (map[string]room, error) {
 	filled, err := value[bool](ctx, j.core, "read rooms", "SELECT 1 FROM meta WHERE key = ?", roomsKey)
 	if err != nil || !filled {
 		return nil, err
@@ -73,18 +73,40 @@ func (j *Journal) rooms(ctx context.Context) (map[string]room, error) {
 	_, err = list(ctx, j.core, "read rooms", func(row scanner) (none struct{}, err error) {
 		var id, packages, history string
 		var r room
-		err = row.Scan(&id, &r.container, &r.session, &r.reset, &r.volumes, &r.successor, &packages, &history)
+		err = row.Scan(&id, &r.container, &r.session, &r.reset, &r.volumes, &r.successor, &packages, &r.unread, &history)
 		if err == nil {
-			err = errors.Join(json.Unmarshal([]byte(packages), &r.packages), json.Unmarshal([]byte(history), &r.history))
-			if err != nil {
-				err = fmt.Errorf("room %s: %w", id, errors.Join(damage.Err, err))
-			}
+			err = readJSON(packages, &r.packages)
+		}
+		if err == nil && histories {
+			r.unread, err = false, readJSON(history, &r.history)
+		}
+		if err != nil {
+			err = fmt.Errorf("room %s: %w", id, err)
 		}
 		all[id] = r
 		return none, err
-	}, "SELECT room, container, session, reset, volumes, successor, packages, history FROM room")
+	}, "SELECT room, container, session, reset, volumes, successor, packages, length(history) > 4, iif(?, history, '') FROM room",
+		histories) // no history: [] or null
 	return all, err
 }
+
+// history reads the history of a room.
+func (j *Journal) history(ctx context.Context, id string) (ts turns, err error) {
+	text, err := j.historyText(ctx, id)
+	if err == nil && text != "" {
+		err = j.failed("read history of "+id, readJSON(text, &ts))
+	}
+	return ts, err
+}
+
+// historyText returns the history of a room as its row has it: see [turns.lines].
+func (j *Journal) historyText(ctx context.Context, id string) (string, error) {
+	return value[string](ctx, j.core, "read history", "SELECT history FROM room WHERE room = ?", id)
+}
+
+// saveRoom writes a row, without its history if that is there already.
+const saveRoom = `INSERT INTO room VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE SET
+	container = ?2, session = ?3, reset = ?4, volumes = ?5, successor = ?6, packages = ?7, history = iif(?9, history, ?8)`
 
 // saveRooms writes rows in one transaction; an empty one removes the room.
 func (j *Journal) saveRooms(ctx context.Context, rows map[string]room) error {
@@ -94,14 +116,13 @@ func (j *Journal) saveRooms(ctx context.Context, rows map[string]room) error {
 			return err
 		}
 		for id, r := range rows {
-			if err := run(ctx, tx, "DELETE FROM room WHERE room = ?", id); err != nil {
-				return err
-			}
 			if r.empty() {
-				continue
+				err = run(ctx, tx, "DELETE FROM room WHERE room = ?", id)
+			} else {
+				err = run(ctx, tx, saveRoom, id, r.container, r.session, r.reset, r.volumes, r.successor,
+					string(disk.JSON(r.packages)), cmp.Or(r.history.lines(), "[]"), r.unread)
 			}
-			if err := run(ctx, tx, "INSERT INTO room VALUES (?, ?, ?, ?, ?, ?, ?, ?)", id, r.container, r.session, r.reset,
-				r.volumes, r.successor, string(disk.JSON(r.packages)), string(disk.JSON(r.history))); err != nil {
+			if err != nil {
 				return fmt.Errorf("room %s: %w", id, err)
 			}
 		}

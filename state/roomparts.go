@@ -63,24 +63,39 @@ func (s Conversations) SessionMark(room string) string {
 	return r.session
 }
 
-// History returns the conversation in the room, oldest first, at most MaxTurns turns.
-func (s Conversations) History(room string) []Turn { return s.get(room).history.decode() }
+// History returns the conversation in the room, oldest first, at most MaxTurns turns; none if it cannot be read.
+func (s Conversations) History(room string) []Turn {
+	r := s.get(room)
+	if r.unread {
+		var err error
+		if r.history, err = s.journal.history(context.Background(), room); err != nil {
+			s.log.Error().Err(err).Msg("cannot read a conversation")
+		}
+	}
+	return r.history.decode()
+}
+
+// Any reports whether the room has a history.
+func (s Conversations) Any(room string) bool {
+	r := s.get(room)
+	return r.talked()
+}
 
 // Append adds turns at the end of the room's history. A turn whose event and role already exist is not added
 // again.
 func (s Conversations) Append(ctx context.Context, id string, more ...Turn) error {
-	return s.update(ctx, id, func(r *room) { r.history = r.history.with(more) })
+	return s.updateHistory(ctx, id, func(r *room) { r.history = r.history.with(more) })
 }
 
 // Set replaces the room's history; without turns the room has none.
 func (s Conversations) Set(ctx context.Context, id string, all []Turn) error {
-	return s.update(ctx, id, func(r *room) { r.history = turns(nil).with(all) })
+	return s.updateHistory(ctx, id, func(r *room) { r.history = turns(nil).with(all) })
 }
 
 // Compact removes the room's session and puts one turn in place of all but the newest turns of its history, in one
 // write. If the session is another one by now, it changes nothing.
 func (s Conversations) Compact(ctx context.Context, id, session string, summary Turn, newest int) error {
-	return s.update(ctx, id, func(r *room) {
+	return s.updateHistory(ctx, id, func(r *room) {
 		if session == "" || r.session != session {
 			return
 		}
@@ -93,7 +108,7 @@ func (s Conversations) Compact(ctx context.Context, id, session string, summary 
 // Redact removes what a message said from a room's history. If it was there, the agent's session may have it, and ends:
 // see EndSession.
 func (s Conversations) Redact(ctx context.Context, id, event string) error {
-	return s.update(ctx, id, func(r *room) {
+	return s.updateHistory(ctx, id, func(r *room) {
 		old := r.history
 		r.history = slices.Clone(old)
 		for i, raw := range old {
@@ -112,7 +127,7 @@ func (s Conversations) Scrub(ctx context.Context, id string, change *scrub.Scrub
 	if len(change.Needles) == 0 {
 		return false, nil
 	}
-	err = s.update(ctx, id, func(r *room) {
+	err = s.updateHistory(ctx, id, func(r *room) {
 		old := r.history
 		r.history = slices.Clone(old)
 		for i, raw := range old {

@@ -92,7 +92,7 @@ func TestStoreSaversAtOnce(t *testing.T) {
 		group.Go(func() {
 			room := fmt.Sprint("!", i)
 			must(t, s.Containers.Set(ctx, room, "box"))
-			if rows, err := s.journal.rooms(ctx); err != nil || rows[room].container != "box" {
+			if rows, err := s.journal.rooms(ctx, false); err != nil || rows[room].container != "box" {
 				t.Errorf("%s is not on disk: %v", room, err)
 			}
 		})

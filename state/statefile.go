@@ -3,6 +3,7 @@ package state
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"matrix-tui/state/disk"
@@ -20,9 +22,10 @@ const fileHistory = 64 << 10
 
 // stateFile is what state.json says.
 type stateFile struct {
-	rooms   map[string]room
-	unknown map[string]json.RawMessage // what this release does not know, byte for byte
-	written time.Time                  // zero if there is no file
+	rooms     map[string]room
+	histories *Journal                   // has those that are not read
+	unknown   map[string]json.RawMessage // what this release does not know, byte for byte
+	written   time.Time                  // zero if there is no file
 }
 
 // newer reports whether there is a file that is newer than a snapshot.
@@ -108,15 +111,23 @@ func takeKey[V any](f stateFile, key string, put func(*room, V)) error {
 
 // writeTo writes the file: one line per room and turn, rooms in order, so that a person can read it and two versions
 // can be compared.
-func (f stateFile) writeTo(w io.Writer) error {
+func (f stateFile) writeTo(ctx context.Context, w io.Writer) (err error) {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	buf.WriteString("{\n  \"containers\": ")
-	writeObject(buf, f.rooms, func(r room) string { return quoted(r.container) })
+	writeObject(buf, f.rooms, func(_ string, r room) string { return quoted(r.container) })
 	buf.WriteString(",\n  \"history\": ")
-	writeObject(buf, f.rooms, func(r room) string { return r.history.newest(fileHistory).lines() })
+	writeObject(buf, f.rooms, func(id string, r room) (text string) {
+		if err == nil {
+			text, err = f.history(ctx, id, r)
+		}
+		return text
+	})
+	if err != nil {
+		return err
+	}
 	if slices.ContainsFunc(slices.Collect(maps.Values(f.rooms)), func(r room) bool { return r.volumes != "" }) {
 		buf.WriteString(",\n  \"volumes\": ")
-		writeObject(buf, f.rooms, func(r room) string { return quoted(r.volumes) })
+		writeObject(buf, f.rooms, func(_ string, r room) string { return quoted(r.volumes) })
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.unknown)) {
 		fmt.Fprintf(buf, ",\n  %s: %s", disk.JSON(key), f.unknown[key])
@@ -125,15 +136,28 @@ func (f stateFile) writeTo(w io.Writer) error {
 	return buf.Flush()
 }
 
+// history returns the history of a room in the file, "" if it has none.
+func (f stateFile) history(ctx context.Context, id string, r room) (string, error) {
+	if !r.unread {
+		return r.history.newest(fileHistory).lines(), nil
+	}
+	text, err := f.histories.historyText(ctx, id)
+	if err != nil || strings.HasPrefix(text, linesBegin) && len(text) <= fileHistory {
+		return text, err
+	}
+	all, err := f.histories.history(ctx, id)
+	return all.newest(fileHistory).lines(), err
+}
+
 // isAt reports whether a file has exactly what writeTo writes.
-func (f stateFile) isAt(path string) bool {
+func (f stateFile) isAt(ctx context.Context, path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
 	rest := comparing{bufio.NewReaderSize(file, 256<<10)}
-	if f.writeTo(rest) != nil {
+	if f.writeTo(ctx, rest) != nil {
 		return false
 	}
 	_, err = rest.ReadByte()
@@ -155,10 +179,10 @@ func (c comparing) Write(p []byte) (int, error) {
 }
 
 // writeObject writes an object with the JSON that value returns for each room, without the rooms for which that is "".
-func writeObject(buf *bufio.Writer, rooms map[string]room, value func(room) string) {
+func writeObject(buf *bufio.Writer, rooms map[string]room, value func(id string, r room) string) {
 	before, after := "{", "{}"
 	for _, id := range slices.Sorted(maps.Keys(rooms)) {
-		if text := value(rooms[id]); text != "" {
+		if text := value(id, rooms[id]); text != "" {
 			fmt.Fprintf(buf, "%s\n    %s: %s", before, disk.JSON(id), text)
 			before, after = ",", "\n  }"
 		}

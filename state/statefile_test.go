@@ -42,7 +42,7 @@ func sameWhenWritten(t *testing.T, first stateFile) {
 		}
 	}
 	var file bytes.Buffer
-	if err := first.writeTo(&file); err != nil {
+	if err := first.writeTo(t.Context(), &file); err != nil {
 		t.Fatal(err)
 	}
 	second, err := parse(file.Bytes())

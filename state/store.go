@@ -26,8 +26,7 @@ type Store struct {
 
 	path    string                     // of state.json
 	unknown map[string]json.RawMessage // keys of state.json that this release does not know
-	log     zerolog.Logger
-	corrupt string // where a file that did not parse was moved
+	corrupt string                     // where a file that did not parse was moved
 	writing sync.Mutex
 
 	closing chan struct{}
@@ -45,12 +44,14 @@ type (
 // live is what the parts share: the rooms as they are now, and what of them is saved.
 type live struct {
 	journal *Journal
+	log     zerolog.Logger
 	saving  sync.Mutex    // whoever holds it saves
 	stale   chan struct{} // holds one token while state.json is to be written
 
 	mu      sync.Mutex
 	rooms   map[string]room // its values are replaced, never changed in place
-	changed map[string]bool // rooms whose rows are to be written
+	changes int             // so far
+	changed map[string]int  // rooms whose rows are to be written, with the number of their last change
 }
 
 // Corrupt returns the path to which a state.json that did not parse was moved when the store was opened, "" if there
@@ -66,7 +67,7 @@ func (s *Store) Volumes() map[string]string { return s.texts(func(r room) string
 // Rooms returns every room that has a container, a history or a session, in order.
 func (s *Store) Rooms() []string {
 	known := s.texts(func(r room) string {
-		if len(r.history) > 0 {
+		if r.talked() {
 			return "history"
 		}
 		return r.container + r.session
@@ -84,7 +85,7 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 	if to == "" {
 		return errors.New("move room: no successor")
 	}
-	return s.change(ctx, func() {
+	return s.change(ctx, []string{from, to}, func() {
 		old, next := s.rooms[from], s.rooms[to]
 		old.moveTo(from, &next)
 		old.successor = to
@@ -159,59 +160,99 @@ func (s *live) set(id string, r room) {
 	if reflect.DeepEqual(r, s.rooms[id]) {
 		return
 	}
-	s.changed[id] = true
+	s.changes++
+	s.changed[id] = s.changes
 	if s.rooms[id] = r; r.empty() {
 		delete(s.rooms, id)
 	}
 }
 
-// update changes one room: see change.
+// update changes one room, but not its history: see change.
 func (s *live) update(ctx context.Context, id string, apply func(*room)) error {
-	return s.change(ctx, func() {
+	return s.change(ctx, nil, s.apply(id, apply))
+}
+
+// updateHistory changes one room and its history: see change.
+func (s *live) updateHistory(ctx context.Context, id string, apply func(*room)) error {
+	return s.change(ctx, []string{id}, s.apply(id, apply))
+}
+
+func (s *live) apply(id string, apply func(*room)) func() {
+	return func() {
 		r := s.rooms[id]
 		apply(&r)
 		s.set(id, r)
-	})
+	}
 }
 
-// change applies a change, which calls set, and saves it together with what an earlier save could not.
-func (s *live) change(ctx context.Context, apply func()) error {
-	s.mu.Lock()
-	apply()
-	s.mu.Unlock()
+// change applies a change, which calls set, and saves it together with what an earlier save could not. It reads the
+// histories of these rooms before.
+func (s *live) change(ctx context.Context, histories []string, apply func()) error {
+	if err := s.applied(ctx, histories, apply); err != nil {
+		return err
+	}
 	return s.Flush(ctx)
+}
+
+func (s *live) applied(ctx context.Context, histories []string, apply func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.release(histories)
+	for _, id := range histories {
+		r := s.rooms[id]
+		if !r.unread {
+			continue
+		}
+		var err error
+		if r.history, err = s.journal.history(ctx, id); err != nil {
+			return err
+		}
+		r.unread = false
+		s.rooms[id] = r
+	}
+	apply()
+	return nil
+}
+
+// release leaves histories to the journal, unless they have changed and are not saved yet. The caller holds mu.
+func (s *live) release(ids []string) {
+	for _, id := range ids {
+		if r := s.rooms[id]; s.changed[id] == 0 && len(r.history) > 0 {
+			r.history, r.unread = nil, true
+			s.rooms[id] = r
+		}
+	}
 }
 
 // Flush saves what has changed in memory only, if anything. It waits for a save in progress, which may include that.
 func (s *live) Flush(ctx context.Context) error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	s.mu.Lock()
-	clean := len(s.changed) == 0
-	s.mu.Unlock()
-	if clean {
-		return nil
-	}
 	return s.save(ctx)
 }
 
 // save writes the rooms that have changed to the journal. They stay changed if that fails. The caller holds saving.
 func (s *live) save(ctx context.Context) error {
 	s.mu.Lock()
-	rows := map[string]room{}
-	for id := range s.changed {
+	rows, saved := map[string]room{}, maps.Clone(s.changed)
+	for id := range saved {
 		rows[id] = s.rooms[id]
 	}
-	clear(s.changed)
 	s.mu.Unlock()
+	if len(rows) == 0 {
+		return nil
+	}
 	if err := s.journal.saveRooms(ctx, rows); err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for id := range rows {
-			s.changed[id] = true
-		}
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, change := range saved {
+		if s.changed[id] == change { // not again since
+			delete(s.changed, id)
+		}
+	}
+	s.release(slices.Collect(maps.Keys(saved)))
 	s.markStale()
 	return nil
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"matrix-tui/bot/crash"
@@ -64,7 +65,7 @@ func (s *Store) writeFile() error {
 	default:
 	}
 	s.mu.Lock()
-	now := stateFile{rooms: maps.Clone(s.rooms), unknown: s.unknown}
+	now := stateFile{rooms: maps.Clone(s.rooms), histories: s.journal, unknown: s.unknown}
 	s.mu.Unlock()
 	if err := now.replace(s.path); err != nil {
 		return disk.Explain(fmt.Errorf("save state: %w", err), s.path)
@@ -79,7 +80,7 @@ func (f stateFile) replace(path string) error {
 		return err
 	}
 	defer file.Cleanup()
-	if err := f.writeTo(file); err != nil {
+	if err := f.writeTo(context.Background(), file); err != nil {
 		return err
 	}
 	crash.Count("write state.json")

@@ -39,7 +39,7 @@ func Open(ctx context.Context, dir string, log zerolog.Logger) (*Journal, *Store
 func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, error) {
 	s := newStore(filepath.Dir(j.path), log)
 	s.journal = j
-	known, err := j.rooms(ctx)
+	known, err := j.rooms(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +50,13 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 	if err := s.removeLeftovers(); err != nil {
 		return nil, disk.Explain(err, s.path)
 	}
-	if known != nil && restored == nil && (stateFile{rooms: known}).isAt(s.path) { // to parse it takes longer
+	if known != nil && restored == nil && (stateFile{rooms: known, histories: j}).isAt(ctx, s.path) {
 		s.rooms = known
 		s.keeper.Go(s.keepFile)
 		return s, nil
+	}
+	if known, err = j.rooms(ctx, true); err != nil { // to parse what is at hand takes a while
+		return nil, err
 	}
 	file, err := s.load()
 	if err != nil {
@@ -80,6 +83,7 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 			return nil, err
 		}
 	}
+	s.release(slices.Collect(maps.Keys(s.rooms)))
 	if err := s.writeFile(); err != nil {
 		return nil, err
 	}
@@ -93,7 +97,7 @@ func ReadStore(dir string) (*Store, error) {
 	s := newStore(dir, zerolog.Nop())
 	j, err := ReadJournal(context.Background(), filepath.Join(dir, "journal.db"))
 	if err == nil {
-		known, err := j.rooms(context.Background())
+		known, err := j.rooms(context.Background(), true)
 		if err = errors.Join(err, j.Close()); err != nil {
 			return nil, err
 		}
@@ -117,9 +121,9 @@ func ReadStore(dir string) (*Store, error) {
 }
 
 func newStore(dir string, log zerolog.Logger) *Store {
-	l := &live{stale: make(chan struct{}, 1), rooms: map[string]room{}, changed: map[string]bool{}}
+	l := &live{log: log, stale: make(chan struct{}, 1), rooms: map[string]room{}, changed: map[string]int{}}
 	return &Store{live: l, Containers: Containers{l}, Conversations: Conversations{l}, Packages: Packages{l},
-		path: filepath.Join(dir, "state.json"), log: log, closing: make(chan struct{})}
+		path: filepath.Join(dir, "state.json"), closing: make(chan struct{})}
 }
 
 // Close saves what is left, and ends the writing of state.json. Close the journal after it.

@@ -98,7 +98,11 @@ func (ts turns) newest(limit int) turns {
 	return ts[from:]
 }
 
-// lines returns the turns as they are, as a JSON list with a line for each; "" if there are none.
+// linesBegin is how lines begins.
+const linesBegin = "[\n"
+
+// lines returns the turns as they are, as a JSON list with a line for each, as state.json and the journal have it; ""
+// if there are none.
 func (ts turns) lines() string {
 	if len(ts) == 0 {
 		return ""
@@ -107,7 +111,7 @@ func (ts turns) lines() string {
 	for i, raw := range ts {
 		texts[i] = string(raw)
 	}
-	return "[\n      " + strings.Join(texts, ",\n      ") + "\n    ]"
+	return linesBegin + "      " + strings.Join(texts, ",\n      ") + "\n    ]"
 }
 
 // turnKey identifies a turn in a list: by its event, or else by all of it.

@@ -151,7 +151,7 @@ func (m *indexes) use(ctx context.Context, id string, most time.Duration,
 // knows reports whether a room may have a memory: the index may be gone, but not the record.
 func (m *indexes) knows(id string) bool {
 	ctx := context.Background()
-	if memory.Exists(m.dir, id) || len(m.store.Conversations.History(id)) > 0 || m.journal.Memory.Remembers(ctx, id) {
+	if memory.Exists(m.dir, id) || m.store.Conversations.Any(id) || m.journal.Memory.Remembers(ctx, id) {
 		return true
 	}
 	at, err := m.journal.Tasks.LastActive(ctx, id)
