@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestStoreMovesCorruptFileAside(t *testing.T) {
@@ -133,5 +137,81 @@ func TestStoreClearsLeftovers(t *testing.T) {
 		if strings.HasPrefix(e.Name(), ".") && e.Name() != filepath.Base(other) {
 			t.Errorf("%v", entries)
 		}
+	}
+}
+
+// A conversation is in memory only while the journal does not have it. What else changes about a room leaves it alone,
+// and a failed save loses nothing of it.
+func TestHistoriesStayInJournal(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	turn := func(n int) Turn {
+		return Turn{Role: "user", Content: fmt.Sprint("turn ", n), Event: fmt.Sprint("$", n)}
+	}
+	holds := func(s *Store, room string, want ...Turn) {
+		t.Helper()
+		if diff := cmp.Diff(want, s.Conversations.History(room), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", room, diff)
+		}
+		if s.Conversations.Any(room) != (len(want) > 0) {
+			t.Errorf("%s: whether it has a history is wrong", room)
+		}
+	}
+	inMemory := func(s *Store, room string, want bool) {
+		t.Helper()
+		if got := len(s.get(room).history) > 0; got != want {
+			t.Errorf("%s: in memory %v", room, got)
+		}
+	}
+	must(t, s.Conversations.Append(ctx, "!r", turn(1)))
+	must(t, s.Conversations.Append(ctx, "!r", turn(1))) // no change
+	must(t, s.Containers.Set(ctx, "!r", "box"))
+	must(t, s.Conversations.SetSession(ctx, "!r", "session"))
+	inMemory(s, "!r", false)
+	holds(s, "!r", turn(1))
+	must(t, s.Conversations.Append(ctx, "!next", turn(2)))
+
+	_, err := s.journal.db.Exec("CREATE TRIGGER full BEFORE UPDATE ON room BEGIN SELECT RAISE(ABORT, 'full'); END")
+	must(t, err)
+	for range 2 {
+		if s.Conversations.Append(ctx, "!r", turn(3)) == nil {
+			t.Fatal("a save succeeded")
+		}
+		inMemory(s, "!r", true)
+		holds(s, "!r", turn(1), turn(3))
+	}
+	if s.Containers.Set(ctx, "!r", "other") == nil {
+		t.Fatal("a save succeeded")
+	}
+	_, err = s.journal.db.Exec("DROP TRIGGER full")
+	must(t, err)
+	must(t, s.Conversations.SetSession(ctx, "!other", "session"))
+	inMemory(s, "!r", false)
+	holds(s, "!r", turn(1), turn(3))
+
+	s = openStore(t, dir)
+	inMemory(s, "!r", false)
+	holds(s, "!r", turn(1), turn(3))
+	must(t, s.MoveRoom(ctx, "!r", "!next"))
+	holds(s, "!r")
+	holds(s, "!next", turn(1), turn(3), turn(2))
+	inMemory(s, "!next", false)
+	must(t, s.Conversations.Set(ctx, "!next", nil))
+	holds(s, "!next")
+	must(t, s.RemoveRoom(ctx, "!r"))
+	holds(s, "!r")
+
+	var group sync.WaitGroup
+	for i := range MaxTurns {
+		group.Go(func() {
+			must(t, s.Conversations.Append(ctx, "!busy", turn(i)))
+			if !slices.Contains(s.Conversations.History("!busy"), turn(i)) {
+				t.Errorf("turn %d is missing", i)
+			}
+		})
+	}
+	group.Wait()
+	if got := len(openStore(t, dir).Conversations.History("!busy")); got != MaxTurns {
+		t.Errorf("%d turns", got)
 	}
 }
