@@ -106,6 +106,26 @@ func (c *Client) TryEmbed(ctx context.Context, model string) error {
 		map[string]any{"content": content{Parts: []part{{Text: "ping"}}}}, nil)
 }
 
+// Embed makes the model embed texts for a task, such as RETRIEVAL_QUERY, in as many dimensions. The error is a *Refusal.
+func (c *Client) Embed(ctx context.Context, model, task string, dimensions int, texts []string) ([][]float32, error) {
+	requests := make([]map[string]any, len(texts))
+	for i, text := range texts {
+		requests[i] = map[string]any{"model": "models/" + Bare(model), "content": content{Parts: []part{{Text: text}}},
+			"taskType": task, "outputDimensionality": dimensions}
+	}
+	var answer struct {
+		Embeddings []struct {
+			Values []float32 `json:"values"`
+		} `json:"embeddings"`
+	}
+	err := c.ask(ctx, http.MethodPost, method(model, "batchEmbedContents"), map[string]any{"requests": requests}, &answer)
+	var vectors [][]float32
+	for _, one := range answer.Embeddings {
+		vectors = append(vectors, one.Values)
+	}
+	return vectors, err
+}
+
 func method(model, name string) string {
 	return "/v1beta/models/" + url.PathEscape(Bare(model)) + ":" + name
 }

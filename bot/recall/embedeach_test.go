@@ -26,7 +26,7 @@ func serveEmbeddings(t *testing.T, key, script string) (*Memory, *agenttest.Serv
 	model.RequireKey("the key")
 	server := httptest.NewServer(model)
 	t.Cleanup(server.Close)
-	client, err := embed.New(t.Context(), server.URL, key, "gemini-embedding-001")
+	client, err := embed.New(server.URL, key, "gemini-embedding-001")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 	"bot/models":            {"agent/gemini"},
 	"bot/queue":             {},
 	"bot/presence":          {"bot/matrix", "bot/queue", "sandbox/gateway", "state"},
-	"bot/recall/embed":      {"state/memory"},
+	"bot/recall/embed":      {"agent/gemini", "state/memory"},
 	"bot/recall":            {"agent", "bot/text", "sandbox", "state", "state/memory", "workspace"},
 	"bot/recall/tools":      {"bot/recall", "state/memory"},
 	"bot/roster":            {"bot/matrix", "bot/policy"},
@@ -131,7 +131,6 @@ var heavy = map[string][]string{
 	"golang.org/x/oauth2":              {"bot/matrix", "bot/matrix/oauth"},
 	"maunium.net/go/mautrix":           {"bot/bottest", "bot/bottest/person", "bot/matrix", "bot/matrix/e2ee", "bot/media"},
 	"go.mau.fi/util":                   {"bot/matrix/e2ee"},
-	"google.golang.org/genai":          {"bot/recall/embed"},
 	"github.com/prometheus/":           {"bot", "bot/api", "bot/metrics"},
 	"github.com/modelcontextprotocol/": {"bot/recall/tools", "bot/schedule/tools"},
 }

@@ -9,93 +9,66 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
 
-	"google.golang.org/genai"
-
+	"matrix-tui/agent/gemini"
 	"matrix-tui/state/memory"
 )
 
 // Gemini fetches embeddings with one model.
 type Gemini struct {
-	client *genai.Client
+	client *gemini.Client
 	model  string
 }
 
-// New returns a client of the Gemini API at an address. It takes nothing from the environment.
-func New(ctx context.Context, address, key, model string) (*Gemini, error) {
-	if address == "" || key == "" { // genai would use those of the environment, and its errors contain the key
+// New returns a client of the Gemini API at an address.
+func New(address, key, model string) (*Gemini, error) {
+	base, err := url.Parse(address)
+	if err != nil || address == "" || key == "" {
 		return nil, errors.New("create the client for embeddings: the address or the key of the Gemini API is missing")
 	}
-	client, err := genai.NewClient(ctx, &genai.ClientConfig{
-		APIKey: key, Backend: genai.BackendGeminiAPI,
-		HTTPClient: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // another address would get the key
-		}},
-		HTTPOptions: genai.HTTPOptions{BaseURL: address + "/"},
-	})
-	if err != nil {
-		return nil, errors.New("create the client for embeddings") // the reason may contain the key
-	}
-	return &Gemini{client, model}, nil
+	return &Gemini{&gemini.Client{Base: base, Key: key}, model}, nil
 }
 
 // Fetch returns the embeddings of at most 100 texts, each of memory.Dimensions. Query says whether the text is searched
-// for or kept. The error is a memory.ErrCut if the API has got the request and did not answer with an error.
+// for or kept. The error is a memory.ErrCut if the API has got the request and did not answer with an error, and a
+// memory.ErrRefused if it does not take the texts.
 func (g *Gemini) Fetch(ctx context.Context, query bool, texts []string) ([][]float32, error) {
-	size := int32(memory.Dimensions)
-	config := &genai.EmbedContentConfig{TaskType: "RETRIEVAL_DOCUMENT", OutputDimensionality: &size}
+	task := "RETRIEVAL_DOCUMENT"
 	if query {
-		config.TaskType = "RETRIEVAL_QUERY"
-	}
-	contents := make([]*genai.Content, len(texts))
-	for i, text := range texts {
-		contents[i] = genai.NewContentFromText(text, genai.RoleUser)
+		task = "RETRIEVAL_QUERY"
 	}
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx,
 		&httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
-	answer, err := g.client.Models.EmbedContent(traced, g.model, contents, config)
-	var api genai.APIError
-	switch {
-	case err != nil && sent.Load() && !errors.As(err, &api):
-		return nil, fmt.Errorf("fetch embeddings: %w: %w", memory.ErrCut, withoutText(err))
-	case err != nil:
-		return nil, fmt.Errorf("fetch embeddings: %w", withoutText(err))
-	case len(answer.Embeddings) != len(texts):
-		return nil, fmt.Errorf("fetch embeddings: %w: there are %d of %d texts", memory.ErrCut, len(answer.Embeddings),
-			len(texts))
+	vectors, err := g.client.Embed(traced, g.model, task, memory.Dimensions, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = fmt.Errorf("there are %d of %d texts", len(vectors), len(texts))
 	}
-	vectors := make([][]float32, len(texts))
-	for i, one := range answer.Embeddings {
-		if one == nil || len(one.Values) != memory.Dimensions {
-			return nil, fmt.Errorf("fetch embeddings: %w: one has not %d dimensions", memory.ErrCut, memory.Dimensions)
+	for _, one := range vectors {
+		if err == nil && len(one) != memory.Dimensions {
+			err = fmt.Errorf("one has not %d dimensions", memory.Dimensions)
 		}
-		vectors[i] = one.Values
 	}
-	return vectors, nil
-}
-
-// withoutText leaves of an error of the API only its code: its message may repeat what was sent. It is a
-// memory.ErrRefused if the API does not take the request as it is.
-func withoutText(err error) error {
-	var api genai.APIError
+	var refusal *gemini.Refusal
 	switch {
-	case errors.As(err, &api) && api.Code == http.StatusBadRequest:
-		return fmt.Errorf("the Gemini API answers with status %d: %w", api.Code, memory.ErrRefused)
-	case errors.As(err, &api):
-		return fmt.Errorf("the Gemini API answers with status %d", api.Code)
-	case errors.Is(err, context.DeadlineExceeded):
-		return context.DeadlineExceeded
-	case errors.Is(err, context.Canceled):
-		return context.Canceled
+	case err == nil:
+		return vectors, nil
+	case errors.As(err, &refusal) && refusal.Status >= http.StatusMultipleChoices: // its message may repeat a text
+		err = fmt.Errorf("the Gemini API answers with status %d", refusal.Status)
+		if refusal.Status == http.StatusBadRequest && refusal.Kind == gemini.Refused {
+			err = fmt.Errorf("%w: %w", memory.ErrRefused, err)
+		}
+	default:
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		if sent.Load() {
+			err = fmt.Errorf("%w: %w", memory.ErrCut, err)
+		}
 	}
-	var network *net.OpError
-	if errors.As(err, &network) {
-		return network
-	}
-	return errors.New("the answer of the Gemini API cannot be read")
+	return nil, fmt.Errorf("fetch embeddings: %w", err)
 }

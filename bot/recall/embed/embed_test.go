@@ -34,7 +34,7 @@ func clientOf(t *testing.T, handler http.Handler) *Gemini {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	client, err := New(t.Context(), server.URL+"/base", key, "gemini-embedding-001") // a proxy may have a path
+	client, err := New(server.URL+"/base", key, "gemini-embedding-001") // a proxy may have a path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +79,14 @@ func TestRefused(t *testing.T) {
 	if _, err := refusing.Fetch(t.Context(), false, []string{"a ferret"}); err != nil {
 		t.Error(err)
 	}
+	wrongKey := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest) // as Google does: says nothing about the texts
+		_, _ = w.Write([]byte(`{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT",` +
+			`"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`))
+	}))
+	if _, err := wrongKey.Fetch(t.Context(), false, []string{"a walrus"}); err == nil || errors.Is(err, memory.ErrRefused) {
+		t.Errorf("a wrong key is %v", err)
+	}
 	for _, status := range []string{"403", "404", "429", "500", "503"} {
 		_, failing := serve(t, "embeddings: {status: "+status+"}")
 		if _, err := failing.Fetch(t.Context(), false, []string{"a walrus"}); err == nil || errors.Is(err, memory.ErrRefused) {
@@ -110,7 +118,7 @@ func TestErrorsContainNoText(t *testing.T) {
 			t.Errorf("%s: %d vectors, %v", name, len(vectors), err)
 		}
 	}
-	away, err := New(t.Context(), "http://127.0.0.1:1", key, "m")
+	away, err := New("http://127.0.0.1:1", key, "m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +131,7 @@ func TestErrorsContainNoText(t *testing.T) {
 	if _, err := slow.Fetch(ctx, true, []string{text}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a deadline is %v", err)
 	}
-	if _, err := New(t.Context(), "", key, "m"); err == nil || strings.Contains(err.Error(), key) {
+	if _, err := New("", key, "m"); err == nil || strings.Contains(err.Error(), key) {
 		t.Errorf("without an address: %v", err)
 	}
 }
@@ -136,7 +144,7 @@ func TestCut(t *testing.T) {
 	}
 	ctx, hangUp := context.WithTimeout(t.Context(), time.Minute)
 	defer hangUp()
-	away, err := New(t.Context(), "http://127.0.0.1:1", key, "m")
+	away, err := New("http://127.0.0.1:1", key, "m")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -220,7 +220,7 @@ func (m *memoryCall) record(ctx context.Context, do func(*recall.Memory, *state.
 		return err
 	}
 	defer cli.Closing(&err, journal.Close)
-	memories, err := OpenMemory(ctx, m.cfg, store, journal, zerolog.Nop())
+	memories, err := OpenMemory(m.cfg, store, journal, zerolog.Nop())
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package memories
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +15,7 @@ import (
 )
 
 // OpenMemory returns what keeps what the rooms have learned. No secret of the bot gets into it.
-func OpenMemory(ctx context.Context, cfg *settings.Config, store *state.Store, journal *state.Journal,
+func OpenMemory(cfg *settings.Config, store *state.Store, journal *state.Journal,
 	log zerolog.Logger) (*recall.Memory, error) {
 	var secrets []string
 	for _, secret := range []settings.Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken,
@@ -32,7 +31,7 @@ func OpenMemory(ctx context.Context, cfg *settings.Config, store *state.Store, j
 	if cfg.Embeddings != settings.GeminiEmbeddings || !cfg.GeminiKey.Set() { // `memory search` needs no key
 		return m, nil
 	}
-	client, err := embed.New(ctx, string(cfg.GeminiURL), cfg.GeminiKey.Reveal(), string(cfg.EmbeddingModel))
+	client, err := embed.New(string(cfg.GeminiURL), cfg.GeminiKey.Reveal(), string(cfg.EmbeddingModel))
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 	default:
 		return &cli.UsageError{Text: fmt.Sprintf("-scope is %q; expected room or all", clean.Short(m.scope, 80))}
 	}
-	memories, err := OpenMemory(ctx, m.cfg, nil, nil, zerolog.Nop())
+	memories, err := OpenMemory(m.cfg, nil, nil, zerolog.Nop())
 	if err != nil {
 		return err
 	}

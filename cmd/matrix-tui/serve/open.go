@@ -78,7 +78,7 @@ func openParts(ctx context.Context, cfg *settings.Config, doors sandbox.Doors,
 		log.Warn().Err(err).Msg("cannot delete the indexes of an earlier release")
 	}
 	if cfg.MemorySlot != settings.NoMemory {
-		if parts.Recall, err = memories.OpenMemory(ctx, cfg, parts.Store, parts.Journal, log); err != nil {
+		if parts.Recall, err = memories.OpenMemory(cfg, parts.Store, parts.Journal, log); err != nil {
 			return parts, nil, err
 		}
 		restored, err := parts.Journal.Snapshots.Restored(ctx)
