@@ -18,7 +18,11 @@ func (b *Bot) tellRestored(ctx context.Context) error {
 	}
 	for _, room := range b.Store.Rooms() {
 		var answered []string
-		for _, turn := range b.Store.Conversations.History(room) {
+		history, err := b.Store.Conversations.History(ctx, room)
+		if err != nil {
+			return fmt.Errorf("restore answered events: %w", err)
+		}
+		for _, turn := range history {
 			if strings.HasPrefix(turn.Event, "$") { // not a question of ours
 				answered = append(answered, turn.Event)
 			}

@@ -177,12 +177,12 @@ func TestSuccessorRefusedOnce(t *testing.T) {
 	if !d.works(d.room) {
 		t.Error("the old room does not go on")
 	}
-	if len(d.bot.Store.Conversations.History(theHouse)) > 0 || d.pending() != "$1" {
+	if d.bot.Store.Conversations.Any(theHouse) || d.pending() != "$1" {
 		t.Error("something has moved to a room that the bot cannot see")
 	}
 	d.bot.work.Wait() // until it is in the new room
 	d.works(d.room)
-	if len(d.bot.Store.Conversations.History(theHouse)) != 1 || d.pending() != "" || d.bot.upgrades.Moves(d.id) {
+	if history, err := d.bot.Store.Conversations.History(t.Context(), theHouse); err != nil || len(history) != 1 || d.pending() != "" || d.bot.upgrades.Moves(d.id) {
 		t.Error("the bot is in the new room, and nothing has moved")
 	}
 	if !d.works(d.bot.room(theHouse)) {

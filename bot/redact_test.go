@@ -55,7 +55,11 @@ func TestRedactedEverywhere(t *testing.T) {
 	if err != nil || len(lines) != 2 || lines[0].Text != scrub.Deleted {
 		t.Errorf("the transcript has %v (%v)", lines, err)
 	}
-	for i, turn := range d.bot.Store.Conversations.History(d.id) {
+	history, err := d.bot.Store.Conversations.History(t.Context(), d.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, turn := range history {
 		if want := i == 1 || i == 3; (turn.Content == scrub.Deleted) == want {
 			t.Errorf("the history has %v", turn)
 		}

@@ -28,7 +28,11 @@ func (b *Bot) SelfUpdate(ctx context.Context, o update.Order, say func(string)) 
 	if n := b.awaitTasks(ctx); n > 0 {
 		b.log.Info().Int("tasks", n).Msg("updating while tasks are running: they continue in their containers")
 	}
-	if err := b.Updates.Commit(snapshot(b.Store)); err != nil {
+	present, err := snapshot(ctx, b.Store)
+	if err != nil {
+		return err
+	}
+	if err := b.Updates.Commit(present); err != nil {
 		return err
 	}
 	say("Release `" + to + "` takes over now.")
@@ -73,12 +77,16 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 }
 
 // snapshot returns the present state.
-func snapshot(store *state.Store) update.Snapshot {
+func snapshot(ctx context.Context, store *state.Store) (update.Snapshot, error) {
 	s := update.Snapshot{Rooms: len(store.Containers.All())}
 	for _, name := range store.Rooms() {
-		s.Turns += len(store.Conversations.History(name))
+		history, err := store.Conversations.History(ctx, name)
+		if err != nil {
+			return s, err
+		}
+		s.Turns += len(history)
 	}
-	return s
+	return s, nil
 }
 
 // tellUpdate reports the outcome of the last update, once, to the room that asked. If it cannot, the next start tries
@@ -110,6 +118,10 @@ func (r *room) tellResult(ctx context.Context, res update.Result) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
+	present, err := snapshot(ctx, r.bot.Store)
+	if err != nil {
+		return err
+	}
 	return r.outbox.Queue(ctx, r.outbox.Answer(asked, state.KindUpdate, state.KeyOf(asked.Room, asked.ID)+"-updated",
-		res.Text(snapshot(r.bot.Store))))
+		res.Text(present)))
 }

@@ -196,7 +196,7 @@ func TestStoreSurvivesKill(t *testing.T) {
 		}
 		events := map[string]bool{}
 		for _, room := range s.Rooms() {
-			for _, turn := range s.Conversations.History(room) {
+			for _, turn := range historyOf(t, s, room) {
 				events[turn.Event] = true
 			}
 		}

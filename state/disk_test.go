@@ -27,17 +27,17 @@ func TestStoreOnFullDisk(t *testing.T) {
 	if diff := cmp.Diff(before, fileNow(t, dir)); diff != "" {
 		t.Error("a failed save touched the file:", diff)
 	}
-	if got := len(s.Conversations.History("!r")); got != 4 {
+	if got := len(historyOf(t, s, "!r")); got != 4 {
 		t.Errorf("%d turns in memory, want 4", got)
 	}
-	if got := openStore(t, dir).Conversations.History("!r"); len(got) != 1 { // it opens: nothing is to be written
+	if got := historyOf(t, openStore(t, dir), "!r"); len(got) != 1 { // it opens: nothing is to be written
 		t.Errorf("%d turns in the journal, want 1", len(got))
 	}
 
 	free()
 	must(t, s.Containers.Set(ctx, "!r", "box"))
 	again := openStore(t, dir)
-	if diff := cmp.Diff(s.Conversations.History("!r"), again.Conversations.History("!r")); diff != "" {
+	if diff := cmp.Diff(historyOf(t, s, "!r"), historyOf(t, again, "!r")); diff != "" {
 		t.Error("what could not be saved was not in the next write:", diff)
 	}
 }

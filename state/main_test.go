@@ -43,6 +43,15 @@ func openStore(t testing.TB, dir string) *Store {
 	return s
 }
 
+func historyOf(t testing.TB, s *Store, room string) []Turn {
+	t.Helper()
+	all, err := s.Conversations.History(ctx, room)
+	if err != nil {
+		t.Error(err)
+	}
+	return all
+}
+
 func openJournal(t testing.TB, path string) *Journal {
 	t.Helper()
 	j, err := OpenJournal(context.Background(), path, zerolog.Nop())

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state/damage"
@@ -18,6 +19,7 @@ func TestFlippedBitInJSON(t *testing.T) {
 		"time":     `UPDATE task SET details = '{"due":{"at":"20:6-01-01T00:00:00Z"}}'`, // valid JSON
 		"file":     `UPDATE message SET file = '{"url":'`,
 		"history":  `UPDATE room SET history = '[{"role"]'`,
+		"turn":     `UPDATE room SET history = replace(history, '"role"', '"role')`,
 		"packages": `UPDATE room SET packages = '[1]'`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -28,9 +30,11 @@ func TestFlippedBitInJSON(t *testing.T) {
 			queueTask(t, j, "!r", "$1")
 			must(t, j.Messages.Queue(ctx, message("m", "!r", "$1")))
 			must(t, s.Containers.Set(ctx, "!r", "box"))
+			must(t, s.Conversations.Append(ctx, "!r", Turn{Role: "user", Content: "x"}))
+			must(t, s.Close())
 			_, err = j.db.Exec(spoil)
 			must(t, err)
-			must(t, errors.Join(s.Close(), j.Close()))
+			must(t, j.Close())
 			read := func() error {
 				j, s, err := Open(ctx, dir, zerolog.Nop())
 				if err != nil {
@@ -53,4 +57,24 @@ func TestFlippedBitInJSON(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Damage in a conversation never gets into state.json: it would bring back nothing.
+func TestFileWithoutDamage(t *testing.T) {
+	dir := t.TempDir()
+	j, s, err := Open(ctx, dir, zerolog.Nop())
+	must(t, err)
+	must(t, s.Conversations.Append(ctx, "!r", Turn{Role: "user", Content: "x"}))
+	must(t, s.writeFile())
+	before := fileNow(t, dir)
+	_, err = j.db.Exec(`UPDATE room SET history = replace(history, '"role"', '"role')`)
+	must(t, err)
+	if err := s.writeFile(); !damage.Is(err) || !damage.Marked(j.path) {
+		t.Errorf("the damage is not noticed: %v", err)
+	}
+	if diff := cmp.Diff(before, fileNow(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	_ = s.Close() // it may try again
+	must(t, j.Close())
 }

@@ -104,13 +104,13 @@ func TestNewerFileThanSnapshot(t *testing.T) {
 		if newer {
 			want, container, session = append(want, turn(3)), "box", ""
 		}
-		if diff := cmp.Diff(want, s.Conversations.History("!r")); diff != "" || s.Containers.Of("!new") != container || s.Conversations.Session("!r") != session {
+		if diff := cmp.Diff(want, historyOf(t, s, "!r")); diff != "" || s.Containers.Of("!new") != container || s.Conversations.Session("!r") != session {
 			t.Errorf("newer %v: %q %q %s", newer, s.Containers.Of("!new"), s.Conversations.Session("!r"), diff)
 		}
 		if moved := s.VolumesOf("!next") == "!old" && s.Containers.Of("!old") == ""; moved != newer {
 			t.Errorf("newer %v: moved %v", newer, moved)
 		}
-		if forgotten := len(s.Conversations.History("!forgotten")) == 0; forgotten != newer {
+		if forgotten := len(historyOf(t, s, "!forgotten")) == 0; forgotten != newer {
 			t.Errorf("newer %v: forgotten %v", newer, forgotten)
 		}
 	}
@@ -130,7 +130,7 @@ func TestFileIsBounded(t *testing.T) {
 	if len(file) > fileHistory+1000 || !strings.Contains(file, `"$59"`) || strings.Contains(file, `"$1"`) {
 		t.Errorf("%d bytes", len(file))
 	}
-	if got := len(openStore(t, dir).Conversations.History("!r")); got != MaxTurns {
+	if got := len(historyOf(t, openStore(t, dir), "!r")); got != MaxTurns {
 		t.Errorf("%d turns in the journal", got)
 	}
 }

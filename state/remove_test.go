@@ -29,7 +29,7 @@ func TestRemoveRoom(t *testing.T) {
 	if got := slices.Concat(s.Packages.Of("!gone:x"), s.Packages.Of("!next:x")); len(got) != 0 {
 		t.Errorf("packages left: %v", got)
 	}
-	if len(s.Conversations.History("!kept:x")) != 1 || s.Conversations.Session("!kept:x") == "" {
+	if len(historyOf(t, s, "!kept:x")) != 1 || s.Conversations.Session("!kept:x") == "" {
 		t.Error("the other room has lost something")
 	}
 }

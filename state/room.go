@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/disk"
 )
 
@@ -85,8 +87,8 @@ func (j *Journal) rooms(ctx context.Context, histories bool) (map[string]room, e
 		}
 		all[id] = r
 		return none, err
-	}, "SELECT room, container, session, reset, volumes, successor, packages, length(history) > 4, iif(?, history, '') FROM room",
-		histories) // no history: [] or null
+	}, "SELECT room, container, session, reset, volumes, successor, packages, "+
+		"octet_length(history) > 4 OR history NOT IN ('[]', 'null'), iif(?, history, '') FROM room", histories)
 	return all, err
 }
 
@@ -99,7 +101,16 @@ func (j *Journal) history(ctx context.Context, id string) (ts turns, err error) 
 	return ts, err
 }
 
-// historyText returns the history of a room as its row has it: see [turns.lines].
+// checkedHistory returns the history of a room as its row has it, if it is JSON.
+func (j *Journal) checkedHistory(ctx context.Context, id string) (string, error) {
+	text, err := j.historyText(ctx, id)
+	if err == nil && text != "" && !json.Valid([]byte(text)) {
+		err = j.failed("read history of "+id, damage.Err)
+	}
+	return text, err
+}
+
+// historyText returns the history of a room as its row has it: see [turns.lines]. Nothing has checked it.
 func (j *Journal) historyText(ctx context.Context, id string) (string, error) {
 	return value[string](ctx, j.core, "read history", "SELECT history FROM room WHERE room = ?", id)
 }

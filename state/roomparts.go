@@ -63,16 +63,16 @@ func (s Conversations) SessionMark(room string) string {
 	return r.session
 }
 
-// History returns the conversation in the room, oldest first, at most MaxTurns turns; none if it cannot be read.
-func (s Conversations) History(room string) []Turn {
+// History returns the conversation in the room, oldest first, at most MaxTurns turns.
+func (s Conversations) History(ctx context.Context, room string) ([]Turn, error) {
 	r := s.get(room)
 	if r.unread {
 		var err error
-		if r.history, err = s.journal.history(context.Background(), room); err != nil {
-			s.log.Error().Err(err).Msg("cannot read a conversation")
+		if r.history, err = s.journal.history(ctx, room); err != nil {
+			return nil, err
 		}
 	}
-	return r.history.decode()
+	return r.history.decode(), nil
 }
 
 // Any reports whether the room has a history.
@@ -89,19 +89,19 @@ func (s Conversations) Append(ctx context.Context, id string, more ...Turn) erro
 
 // Set replaces the room's history; without turns the room has none.
 func (s Conversations) Set(ctx context.Context, id string, all []Turn) error {
-	return s.updateHistory(ctx, id, func(r *room) { r.history = turns(nil).with(all) })
+	return s.update(ctx, id, func(r *room) { r.history, r.unread = turns(nil).with(all), false })
 }
 
 // Compact removes the room's session and puts one turn in place of all but the newest turns of its history, in one
-// write. If the session is another one by now, it changes nothing.
-func (s Conversations) Compact(ctx context.Context, id, session string, summary Turn, newest int) error {
+// write; newest says how many. If the session is another one by now, it changes nothing.
+func (s Conversations) Compact(ctx context.Context, id, session string, summary Turn, newest func([]Turn) int) error {
 	return s.updateHistory(ctx, id, func(r *room) {
 		if session == "" || r.session != session {
 			return
 		}
 		r.session = ""
 		old := r.history.window()
-		r.history = append(turns{encodeTurn(summary)}, old[max(0, len(old)-newest):]...).window()
+		r.history = append(turns{encodeTurn(summary)}, old[max(0, len(old)-newest(old.decode())):]...).window()
 	})
 }
 

@@ -26,7 +26,8 @@ type Store struct {
 
 	path    string                     // of state.json
 	unknown map[string]json.RawMessage // keys of state.json that this release does not know
-	corrupt string                     // where a file that did not parse was moved
+	log     zerolog.Logger
+	corrupt string // where a file that did not parse was moved
 	writing sync.Mutex
 
 	closing chan struct{}
@@ -44,7 +45,7 @@ type (
 // live is what the parts share: the rooms as they are now, and what of them is saved.
 type live struct {
 	journal *Journal
-	log     zerolog.Logger
+	editing sync.Mutex    // whoever holds it changes rooms; it is taken before mu, which nobody holds while reading
 	saving  sync.Mutex    // whoever holds it saves
 	stale   chan struct{} // holds one token while state.json is to be written
 
@@ -195,22 +196,31 @@ func (s *live) change(ctx context.Context, histories []string, apply func()) err
 }
 
 func (s *live) applied(ctx context.Context, histories []string, apply func()) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.release(histories)
+	s.editing.Lock() // from now on, a history changes no more
+	defer s.editing.Unlock()
+	read := map[string]turns{}
 	for _, id := range histories {
-		r := s.rooms[id]
-		if !r.unread {
+		r := s.get(id)
+		if !r.talked() {
 			continue
 		}
-		var err error
-		if r.history, err = s.journal.history(ctx, id); err != nil {
+		// The change is to be made even if it is too late to save it.
+		ts, err := s.journal.history(context.WithoutCancel(ctx), id)
+		if err != nil {
 			return err
 		}
-		r.unread = false
-		s.rooms[id] = r
+		read[id] = ts
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, ts := range read {
+		if r := s.rooms[id]; r.unread { // otherwise memory has newer ones
+			r.history, r.unread = ts, false
+			s.rooms[id] = r
+		}
 	}
 	apply()
+	s.release(histories)
 	return nil
 }
 
@@ -228,6 +238,12 @@ func (s *live) release(ids []string) {
 func (s *live) Flush(ctx context.Context) error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
+	s.mu.Lock()
+	clean := len(s.changed) == 0
+	s.mu.Unlock()
+	if clean {
+		return nil
+	}
 	return s.save(ctx)
 }
 
@@ -239,9 +255,6 @@ func (s *live) save(ctx context.Context) error {
 		rows[id] = s.rooms[id]
 	}
 	s.mu.Unlock()
-	if len(rows) == 0 {
-		return nil
-	}
 	if err := s.journal.saveRooms(ctx, rows); err != nil {
 		return err
 	}

@@ -121,9 +121,9 @@ func ReadStore(dir string) (*Store, error) {
 }
 
 func newStore(dir string, log zerolog.Logger) *Store {
-	l := &live{log: log, stale: make(chan struct{}, 1), rooms: map[string]room{}, changed: map[string]int{}}
+	l := &live{stale: make(chan struct{}, 1), rooms: map[string]room{}, changed: map[string]int{}}
 	return &Store{live: l, Containers: Containers{l}, Conversations: Conversations{l}, Packages: Packages{l},
-		path: filepath.Join(dir, "state.json"), closing: make(chan struct{})}
+		path: filepath.Join(dir, "state.json"), log: log, closing: make(chan struct{})}
 }
 
 // Close saves what is left, and ends the writing of state.json. Close the journal after it.

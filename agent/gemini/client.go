@@ -106,7 +106,8 @@ func (c *Client) TryEmbed(ctx context.Context, model string) error {
 		map[string]any{"content": content{Parts: []part{{Text: "ping"}}}}, nil)
 }
 
-// Embed makes the model embed texts for a task, such as RETRIEVAL_QUERY, in as many dimensions. The error is a *Refusal.
+// Embed makes the model embed texts for a task, such as RETRIEVAL_QUERY, in as many dimensions. Its time limit is that
+// of ctx. The error is a *Refusal.
 func (c *Client) Embed(ctx context.Context, model, task string, dimensions int, texts []string) ([][]float32, error) {
 	requests := make([]map[string]any, len(texts))
 	for i, text := range texts {
@@ -118,7 +119,7 @@ func (c *Client) Embed(ctx context.Context, model, task string, dimensions int, 
 			Values []float32 `json:"values"`
 		} `json:"embeddings"`
 	}
-	err := c.ask(ctx, http.MethodPost, method(model, "batchEmbedContents"), map[string]any{"requests": requests}, &answer)
+	err := c.send(ctx, http.MethodPost, method(model, "batchEmbedContents"), map[string]any{"requests": requests}, &answer)
 	var vectors [][]float32
 	for _, one := range answer.Embeddings {
 		vectors = append(vectors, one.Values)
@@ -130,10 +131,15 @@ func method(model, name string) string {
 	return "/v1beta/models/" + url.PathEscape(Bare(model)) + ":" + name
 }
 
-// ask sends a request and decodes the answer into into, unless that is nil. Its errors are *Refusal.
+// ask is send, with a time limit.
 func (c *Client) ask(ctx context.Context, method, path string, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
+	return c.send(ctx, method, path, body, into)
+}
+
+// send sends a request and decodes the answer into into, unless that is nil. Its errors are *Refusal.
+func (c *Client) send(ctx context.Context, method, path string, body, into any) error {
 	var data bytes.Buffer
 	if body != nil {
 		if err := json.NewEncoder(&data).Encode(body); err != nil {

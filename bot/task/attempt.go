@@ -201,7 +201,11 @@ func (a *attempt) claim(ctx context.Context) error {
 // run runs the agent. If the container unexpectedly has bootstrap files, the first start
 // fails, and run reads them and starts again.
 func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error) {
-	env, job := a.task.env, a.agentTask(attached)
+	env := a.task.env
+	job, err := a.agentTask(ctx, attached)
+	if err != nil {
+		return agent.Outcome{}, err
+	}
 	job.Needed = env.Sessions(ctx)
 	env.OpenModel(a.task.rec)
 	job.Without = env.Without()
@@ -212,7 +216,10 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 	if errors.Is(err, sandbox.ErrFileExists) {
 		env.HasBootstrap()
 		a.who = env.Persona(ctx, a.container)
-		again := a.agentTask(attached)
+		again, err := a.agentTask(ctx, attached)
+		if err != nil {
+			return agent.Outcome{}, err
+		}
 		again.Needed = job.Needed
 		out, err = env.Agent.Run(ctx, crashing{a.container}, again, a.event)
 	}

@@ -75,7 +75,7 @@ func (c compaction) current() bool {
 
 // outcome returns the outcome of a compaction, and stores the agent's summary in the record. Without a summary, the
 // session stays.
-func (c compaction) outcome(out agent.Outcome) agent.Outcome {
+func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcome {
 	t := c.t
 	if !t.rec.Compact || out.Ended == agent.Stopped || out.Ended == agent.Limited {
 		return out
@@ -100,7 +100,7 @@ func (c compaction) outcome(out agent.Outcome) agent.Outcome {
 		before = out.Usage.Input // of one request, with the whole session
 	}
 	t.rec.Summary, t.rec.Compacted = text.Cut(summary, maxSummary), true
-	history := t.env.Store.Conversations.History(t.env.ID)
+	history, _ := t.env.Store.Conversations.History(ctx, t.env.ID) // only to say how long it is
 	kept := newestTurns(history)
 	after := len(t.rec.Summary)
 	for _, turn := range history[len(history)-kept:] {
@@ -116,9 +116,8 @@ func (c compaction) apply(ctx context.Context) error {
 	if !c.current() {
 		return nil // it has replaced them already
 	}
-	kept := newestTurns(store.Conversations.History(t.env.ID))
 	return store.Conversations.Compact(ctx, t.env.ID, store.Conversations.Session(t.env.ID),
-		state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Key + "-summary"}, kept)
+		state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Key + "-summary"}, newestTurns)
 }
 
 // compactedText is the notice about a compaction: before is the session's length in tokens, 0 if it is unknown, after

@@ -108,7 +108,11 @@ func TestForgetEverywhere(t *testing.T) {
 		if env.Store.Conversations.Session("!r") != "" {
 			t.Error("the session goes on")
 		}
-		for _, turn := range env.Store.Conversations.History("!r") {
+		history, err := env.Store.Conversations.History(t.Context(), "!r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, turn := range history {
 			if turn.Content != scrub.Deleted {
 				t.Errorf("the next session is given %q", turn.Content)
 			}
@@ -153,7 +157,7 @@ func TestRewrite(t *testing.T) {
 	if err := env.Rewrite(t.Context(), recall.Edit{Event: "$1", By: "alice", Text: is}); err != nil {
 		t.Fatal(err)
 	}
-	if history := env.Store.Conversations.History("!r"); history[0].Content != is {
+	if history, err := env.Store.Conversations.History(t.Context(), "!r"); err != nil || history[0].Content != is {
 		t.Errorf("history %+v", history)
 	}
 	rebuilt(t, env)
@@ -209,7 +213,7 @@ func TestShortWordsOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if history := env.Store.Conversations.History("!r"); history[0].Content != scrub.Deleted || history[2].Content != "yes" {
+	if history, err := env.Store.Conversations.History(t.Context(), "!r"); err != nil || history[0].Content != scrub.Deleted || history[2].Content != "yes" {
 		t.Errorf("history %+v", history)
 	}
 }

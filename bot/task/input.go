@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // agentTask returns what the agent needs for this attempt.
-func (a *attempt) agentTask(attached bool) agent.Task {
+func (a *attempt) agentTask(ctx context.Context, attached bool) (job agent.Task, err error) {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	text, later := spoken(t)
 	in := workspace.Input{
@@ -27,7 +28,10 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		in.Steer = append(in.Steer, workspace.Message{Sender: env.NameOf(one.By), Text: WordsOf(one)})
 	}
 	in.Files = promptFiles(t, in.Resumed)
-	history := env.Store.Conversations.History(env.ID)
+	history, err := env.Store.Conversations.History(ctx, env.ID)
+	if err != nil {
+		return job, err
+	}
 	if !rec.Resume {
 		for _, turn := range history {
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
@@ -43,7 +47,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	if !attached {
 		settled = env.Settled()
 	}
-	job := agent.Task{
+	job = agent.Task{
 		Run: rec.Run, Session: rec.Session, Resume: rec.Resume, Model: rec.Model, Zone: rules.Zone, Deadline: rec.Deadline,
 		Forget: settled, Attached: attached, Stop: a.stop.now.Done(), Approvals: rules.Approvals,
 	}
@@ -52,11 +56,11 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	}
 	if rec.Compact {
 		job.Prompt = workspace.SummaryPrompt(in.Asker, compaction{t}.keep(), in.History)
-		return job
+		return job, nil
 	}
 	job.Prompt, job.Files, job.Watch = workspace.Prompt(in), container.Files(text),
 		[]string{workspace.StatusPath, workspace.OutboxPath}
-	return job
+	return job, nil
 }
 
 // exchanges returns the questions and answers for the prompt.

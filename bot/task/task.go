@@ -232,7 +232,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	if withdrawn(t) {
 		return finished, t.withdraw(ctx, noticed)
 	}
-	out = compaction{t}.outcome(out)
+	out = compaction{t}.outcome(ctx, out)
 	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval || out.Ended == agent.Limited {
 		refused, err := t.Question().ask(ctx, out, noticed, w.shown.Load())
 		if err != nil || refused.Ended == "" {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync/atomic"
 
 	"matrix-tui/agent/gemini"
@@ -59,11 +60,12 @@ func (g *Gemini) Fetch(ctx context.Context, query bool, texts []string) ([][]flo
 		return vectors, nil
 	case errors.As(err, &refusal) && refusal.Status >= http.StatusMultipleChoices: // its message may repeat a text
 		err = fmt.Errorf("the Gemini API answers with status %d", refusal.Status)
-		if refusal.Status == http.StatusBadRequest && refusal.Kind == gemini.Refused {
+		if refusal.Status == http.StatusBadRequest {
 			err = fmt.Errorf("%w: %w", memory.ErrRefused, err)
 		}
 	default:
-		if ctx.Err() != nil {
+		said, _, _ := strings.Cut(err.Error(), `"`) // what it quotes may be an echo of a text
+		if err = errors.New(said); ctx.Err() != nil {
 			err = ctx.Err()
 		}
 		if sent.Load() {

@@ -79,14 +79,6 @@ func TestRefused(t *testing.T) {
 	if _, err := refusing.Fetch(t.Context(), false, []string{"a ferret"}); err != nil {
 		t.Error(err)
 	}
-	wrongKey := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadRequest) // as Google does: says nothing about the texts
-		_, _ = w.Write([]byte(`{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT",` +
-			`"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`))
-	}))
-	if _, err := wrongKey.Fetch(t.Context(), false, []string{"a walrus"}); err == nil || errors.Is(err, memory.ErrRefused) {
-		t.Errorf("a wrong key is %v", err)
-	}
 	for _, status := range []string{"403", "404", "429", "500", "503"} {
 		_, failing := serve(t, "embeddings: {status: "+status+"}")
 		if _, err := failing.Fetch(t.Context(), false, []string{"a walrus"}); err == nil || errors.Is(err, memory.ErrRefused) {
@@ -104,7 +96,22 @@ func TestErrorsContainNoText(t *testing.T) {
 		}))
 	}
 	_, failing := serve(t, "embeddings: {status: 503}")
+	raw := func(said string) *Gemini {
+		return clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(conn, said)
+			_ = conn.Close()
+		}))
+	}
 	for name, client := range map[string]*Gemini{
+		"echo":       raw(text + "\r\n\r\n"),
+		"header":     raw("HTTP/1.1 200 OK\r\n" + text + "\r\n\r\n"),
+		"code":       raw("HTTP/1.1 " + text + "\r\n\r\n"),
+		"location":   raw("HTTP/1.1 302 Found\r\nLocation: http://[" + text + "\r\n\r\n"),
 		"status":     failing,
 		"repeated":   answer(`{"error":{"code":400,"message":"cannot embed `+text+`"}}`, 400),
 		"no JSON":    answer("<html>"+text, 200),
