@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func TestRestoreIsTold(t *testing.T) {
 	if err := b.Store.Conversations.Append(t.Context(), d.id, state.Turn{Role: "user", Content: "x", Event: "$gone"}, state.Turn{Role: "assistant", Content: "y", Event: "key-q0"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Journal.Close(); err != nil {
+	if err := errors.Join(b.Store.Close(), b.Journal.Close()); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(b.StateDir, "journal.db")
@@ -34,12 +35,12 @@ func TestRestoreIsTold(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	journal, err := state.OpenJournal(t.Context(), path, zerolog.Nop())
+	journal, store, err := state.Open(t.Context(), b.StateDir, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer journal.Close()
-	b.Journal = journal
+	defer func() { _ = errors.Join(store.Close(), journal.Close()) }()
+	b.Journal, b.Store = journal, store
 	for range 2 { // the second time there is nothing to tell
 		if err := b.tellRestored(t.Context()); err != nil {
 			t.Fatal(err)

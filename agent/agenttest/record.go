@@ -16,8 +16,8 @@ const (
 
 // Request is a request to the model, recorded for tests.
 type Request struct {
-	Seq    int       `json:"seq"` // 1, 2, 3 …
-	Time   time.Time `json:"time"`
+	Seq    int       `json:"seq"`    // 1, 2, 3 …
+	Time   time.Time `json:"time"`   // when it arrived, before the checks
 	Method string    `json:"method"` // streamGenerateContent, countTokens …
 	Model  string    `json:"model"`
 	Text   string    `json:"text"`           // everything: system instruction, history, newest content
@@ -39,7 +39,7 @@ type record struct {
 
 func (l *record) add(r Request) {
 	l.last++
-	r.Seq, r.Time = l.last, time.Now()
+	r.Seq = l.last
 	l.list = append(l.list, r)
 	l.bytes += r.size()
 	for len(l.list) > maxRequests || (l.bytes > maxText && len(l.list) > 1) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -102,7 +103,7 @@ func (s *Server) checkKey(r *http.Request) *refusal {
 
 // call answers a method of a model, after everything that Google would refuse has been refused.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method string) {
-	req := Request{Model: model, Method: method}
+	req := Request{Time: time.Now(), Model: model, Method: method}
 	mode, refused := form(method, r.URL.Query())
 	if closed := s.checkModel(model, method); closed != nil {
 		req.Status = closed.code

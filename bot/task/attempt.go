@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +73,12 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 			return out, nil
 		}
 	}
+	looked := func() error { return a.recall(ctx) }
+	if !started {
+		var abort func()
+		looked, abort = a.lookUp(ctx)
+		defer abort()
+	}
 	container, err := a.ensure(stoppable, started)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
@@ -95,7 +100,7 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		attached = status.State != sandbox.RunNone
 	}
 	if !attached {
-		if out, err := a.prepare(ctx, stoppable); err != nil || out.Ended != "" {
+		if out, err := a.prepare(ctx, stoppable, looked); err != nil || out.Ended != "" {
 			return out, err
 		}
 	}
@@ -116,8 +121,8 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 }
 
 // prepare readies the container for a new run and claims the run. It returns an outcome
-// if the task was stopped; stoppable is done then.
-func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, err error) {
+// if the task was stopped; stoppable is done then. looked is recall, or of lookUp.
+func (a *attempt) prepare(ctx, stoppable context.Context, looked func() error) (out agent.Outcome, err error) {
 	t := a.task
 	err = a.reinstall(stoppable)
 	if errors.Is(err, errStopped) || stoppable.Err() != nil && ctx.Err() == nil {
@@ -133,16 +138,13 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	if err != nil || out.Ended != "" {
 		return out, err
 	}
-	if about := cmp.Or(t.rec.ReplyTo, t.rec.Thread); about != "" {
-		if a.quoted, err = t.env.Room.Quote(ctx, t.rec.Home, about); err != nil {
-			return out, err
-		}
-	}
 	a.who = t.env.Persona(ctx, a.container)
 	if _, err := t.env.tidy(ctx, a.container, nil); err != nil {
 		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("cannot remove what was forgotten from the container")
 	}
-	a.recall(ctx)
+	if err := looked(); err != nil {
+		return out, err
+	}
 	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}

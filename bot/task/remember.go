@@ -1,12 +1,15 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -24,14 +27,43 @@ func callsOf(before []state.Call, out agent.Outcome) []state.Call {
 	return before[max(0, len(before)-maxCalls):]
 }
 
-// recall looks up what the room knows about the task and what it quotes.
-func (a *attempt) recall(ctx context.Context) {
+// lookedAgo is how old what was looked up may be when the run starts: somebody may have something forgotten meanwhile.
+const lookedAgo = time.Second
+
+// lookUp starts to look up what the task quotes and what the room knows about it, while the container is made ready.
+// looked waits for that, and looks again if it is too old; abort ends it.
+func (a *attempt) lookUp(ctx context.Context) (looked func() error, abort func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var err error
+	began, ended := time.Now(), make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = queue.Recovered(func() error { return a.recall(ctx) })
+	}()
+	looked = func() error {
+		<-ended
+		if time.Since(began) > lookedAgo {
+			err = a.recall(ctx)
+		}
+		return err
+	}
+	return looked, func() { cancel(); <-ended }
+}
+
+// recall looks up what the task quotes, and what the room knows about both.
+func (a *attempt) recall(ctx context.Context) (err error) {
 	t, session := a.task, ""
 	if t.rec.Resume {
 		session = t.rec.Session
 	}
 	env := t.env
+	if about := cmp.Or(t.rec.ReplyTo, t.rec.Thread); about != "" {
+		if a.quoted, err = env.Room.Quote(ctx, t.rec.Home, about); err != nil {
+			return err
+		}
+	}
 	a.known = env.Recall.Find(ctx, env.ID, env.NameOf(t.rec.Asker()), session, a.query(), env.rules().MemoryFrom...)
+	return nil
 }
 
 // speak tells the memory what the person of the task has written: only that can become a note.

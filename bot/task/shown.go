@@ -30,12 +30,21 @@ func showProgress(ctx, life context.Context, t *Task, waits string) (*progress.N
 	if is.Said, err = t.said(ctx, t.Voice().Queued().Txn); err != nil {
 		return nil, err
 	}
-	shown := place{t.env.Room, t.Voice().started(), t.Voice().notice(""), t.page()}
+	started, err := t.needed(ctx, t.Voice().started())
+	if err != nil {
+		return nil, err
+	}
+	shown := place{t.env.Room, started, t.Voice().notice(""), t.page()}
 	return progress.Show(ctx, life, shown, is, t.env.ID, t.env.Log)
 }
 
 // Begin is part of [progress.Place].
-func (p place) Begin(ctx context.Context) error { return p.Queue(ctx, p.started...) }
+func (p place) Begin(ctx context.Context) error {
+	if len(p.started) == 0 {
+		return nil
+	}
+	return p.Queue(ctx, p.started...)
+}
 
 // Post is part of [progress.Place].
 func (p place) Post(ctx context.Context, text string, begins bool) error {

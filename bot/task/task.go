@@ -244,16 +244,10 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	if err != nil {
 		return finished, err
 	}
-	e, said := ending{t, out, noted}, []Message(nil)
-	for _, m := range e.messages(noticed, w.shown.Load()) {
-		if m.Kind == state.KindRedaction { // of a reaction, which a quick task does not have: rows before the answer delay it
-			if there, err := t.said(ctx, m.About); err != nil {
-				return finished, err
-			} else if !there {
-				continue
-			}
-		}
-		said = append(said, m)
+	e := ending{t, out, noted}
+	said, err := t.needed(ctx, e.messages(noticed, w.shown.Load()))
+	if err != nil {
+		return finished, err
 	}
 	rows := room.Render(ctx, said...)
 	return answered, t.unlessSteered(ctx, func() error { return e.store(ctx, rows) })
@@ -274,6 +268,28 @@ func (t *Task) said(ctx context.Context, txn string) (bool, error) {
 		return false, fmt.Errorf("look up message %s: %w", txn, err)
 	}
 	return m.Status != state.Refused, nil
+}
+
+// needed leaves out reactions that the room has or will have, and redactions of what it does not have: a row before the
+// answer delays it.
+func (t *Task) needed(ctx context.Context, all []Message) (needed []Message, err error) {
+	for _, m := range all {
+		about, useless := m.Txn, m.Kind == state.KindReaction
+		if m.Kind == state.KindRedaction {
+			about = m.About
+		}
+		if useless || m.Kind == state.KindRedaction {
+			there, err := t.said(ctx, about)
+			if err != nil {
+				return nil, err
+			}
+			if there == useless {
+				continue
+			}
+		}
+		needed = append(needed, m)
+	}
+	return needed, nil
 }
 
 const deletedEarly = "The message was deleted before the task started."
