@@ -7,6 +7,7 @@ import (
 
 	"matrix-tui/bot/progress"
 	"matrix-tui/bot/text"
+	"matrix-tui/state"
 )
 
 // place is where the progress of a task is shown: its notice.
@@ -80,4 +81,26 @@ func (t *Task) page() string {
 		return ""
 	}
 	return t.env.PageURL + "/t/" + t.exec.ID
+}
+
+// needed leaves out reactions that the room has or will have, and redactions of what it does not have: a row before the
+// answer delays it.
+func (t *Task) needed(ctx context.Context, all []Message) (needed []Message, err error) {
+	for _, m := range all {
+		about, useless := m.Txn, m.Kind == state.KindReaction
+		if m.Kind == state.KindRedaction {
+			about = m.About
+		}
+		if useless || m.Kind == state.KindRedaction {
+			there, err := t.said(ctx, about)
+			if err != nil {
+				return nil, err
+			}
+			if there == useless {
+				continue
+			}
+		}
+		needed = append(needed, m)
+	}
+	return needed, nil
 }

@@ -270,28 +270,6 @@ func (t *Task) said(ctx context.Context, txn string) (bool, error) {
 	return m.Status != state.Refused, nil
 }
 
-// needed leaves out reactions that the room has or will have, and redactions of what it does not have: a row before the
-// answer delays it.
-func (t *Task) needed(ctx context.Context, all []Message) (needed []Message, err error) {
-	for _, m := range all {
-		about, useless := m.Txn, m.Kind == state.KindReaction
-		if m.Kind == state.KindRedaction {
-			about = m.About
-		}
-		if useless || m.Kind == state.KindRedaction {
-			there, err := t.said(ctx, about)
-			if err != nil {
-				return nil, err
-			}
-			if there == useless {
-				continue
-			}
-		}
-		needed = append(needed, m)
-	}
-	return needed, nil
-}
-
 const deletedEarly = "The message was deleted before the task started."
 
 // withdrawn reports whether the task's message was redacted before the task started.
