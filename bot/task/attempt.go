@@ -73,13 +73,12 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 			return out, nil
 		}
 	}
-	looked := func() error { return a.recall(ctx) }
+	looked, end := func() error { return a.recall(ctx) }, func(bool) {}
 	if !started {
-		var abort func()
-		looked, abort = a.lookUp(ctx)
-		defer abort()
+		looked, end = a.lookUp(ctx)
 	}
 	container, err := a.ensure(stoppable, started)
+	end(err == nil)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
 	}
@@ -218,12 +217,12 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 	if errors.Is(err, sandbox.ErrFileExists) {
 		env.HasBootstrap()
 		a.who = env.Persona(ctx, a.container)
-		again, err := a.agentTask(ctx, attached)
-		if err != nil {
+		needed := job.Needed
+		if job, err = a.agentTask(ctx, attached); err != nil {
 			return agent.Outcome{}, err
 		}
-		again.Needed = job.Needed
-		out, err = env.Agent.Run(ctx, crashing{a.container}, again, a.event)
+		job.Needed = needed
+		out, err = env.Agent.Run(ctx, crashing{a.container}, job, a.event)
 	}
 	if err != nil || out.Status.State != sandbox.RunExited || out.Status.Left {
 		env.MayLeave()

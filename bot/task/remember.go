@@ -31,23 +31,29 @@ func callsOf(before []state.Call, out agent.Outcome) []state.Call {
 const lookedAgo = time.Second
 
 // lookUp starts to look up what the task quotes and what the room knows about it, while the container is made ready.
-// looked waits for that, and looks again if it is too old; abort ends it.
-func (a *attempt) lookUp(ctx context.Context) (looked func() error, abort func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// end waits for that if it is wanted, and else ends it; looked then looks again if it is too old.
+func (a *attempt) lookUp(ctx context.Context) (looked func() error, end func(wanted bool)) {
+	early, cancel := context.WithCancel(ctx)
 	var err error
 	began, ended := time.Now(), make(chan struct{})
 	go func() {
 		defer close(ended)
-		err = queue.Recovered(func() error { return a.recall(ctx) })
+		err = queue.Recovered(func() error { return a.recall(early) })
 	}()
 	looked = func() error {
-		<-ended
 		if time.Since(began) > lookedAgo {
 			err = a.recall(ctx)
 		}
 		return err
 	}
-	return looked, func() { cancel(); <-ended }
+	end = func(wanted bool) {
+		if !wanted {
+			cancel()
+		}
+		<-ended
+		cancel()
+	}
+	return looked, end
 }
 
 // recall looks up what the task quotes, and what the room knows about both.
