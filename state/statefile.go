@@ -22,11 +22,10 @@ const fileHistory = 64 << 10
 
 // stateFile is what state.json says.
 type stateFile struct {
-	rooms     map[string]room
-	histories *Journal                   // has those that are not read
-	trusted   bool                       // what it has is compared only, and needs no check
-	unknown   map[string]json.RawMessage // what this release does not know, byte for byte
-	written   time.Time                  // zero if there is no file
+	rooms   map[string]room
+	read    func(ctx context.Context, id string) (string, error) // reads the history of a room that is not read
+	unknown map[string]json.RawMessage                           // what this release does not know, byte for byte
+	written time.Time                                            // zero if there is no file
 }
 
 // newer reports whether there is a file that is newer than a snapshot.
@@ -142,21 +141,17 @@ func (f stateFile) history(ctx context.Context, id string, r room) (string, erro
 	if !r.unread {
 		return r.history.newest(fileHistory).lines(), nil
 	}
-	read := f.histories.checkedHistory
-	if f.trusted {
-		read = f.histories.historyText
-	}
-	text, err := read(ctx, id)
-	if err != nil || strings.HasPrefix(text, linesBegin) && len(text) <= fileHistory {
+	text, err := f.read(ctx, id)
+	if err != nil || text == "" || strings.HasPrefix(text, linesBegin) && len(text) <= fileHistory {
 		return text, err
 	}
-	all, err := f.histories.history(ctx, id)
+	var all turns // of an earlier release, or too long
+	err = readJSON(text, &all)
 	return all.newest(fileHistory).lines(), err
 }
 
-// isAt reports whether a file has exactly what writeTo writes. What it has was checked when it was written.
+// isAt reports whether a file has exactly what writeTo writes.
 func (f stateFile) isAt(ctx context.Context, path string) bool {
-	f.trusted = true
 	file, err := os.Open(path)
 	if err != nil {
 		return false

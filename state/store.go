@@ -17,7 +17,8 @@ import (
 // table room of the journal; state.json shows containers, conversations and the volumes of upgraded rooms to people,
 // and brings them back if the journal is lost. All methods can be called from any goroutine. A method that changes
 // something returns when the change is in the journal; the file follows in the background. If a save fails (disk full,
-// read-only), the error has a sentence, the change stays in memory, and the next save includes it.
+// read-only), the error has a sentence, the change stays in memory, and the next save includes it. A change of a
+// conversation that cannot be read is not made.
 type Store struct {
 	*live
 	Containers    Containers

@@ -65,7 +65,7 @@ func (s *Store) writeFile() error {
 	default:
 	}
 	s.mu.Lock()
-	now := stateFile{rooms: maps.Clone(s.rooms), histories: s.journal, unknown: s.unknown}
+	now := stateFile{rooms: maps.Clone(s.rooms), read: s.journal.checkedHistory, unknown: s.unknown}
 	s.mu.Unlock()
 	if err := now.replace(s.path); err != nil {
 		return disk.Explain(fmt.Errorf("save state: %w", err), s.path)

@@ -33,9 +33,8 @@ func Open(ctx context.Context, dir string, log zerolog.Logger) (*Journal, *Store
 }
 
 // OpenStore returns the store of a journal, and writes state.json next to it, unless it is as it is to be: the journal
-// counts. The file counts for a
-// new journal, which took the place of a lost one or of none, and adds to one that was restored from a snapshot. A file
-// that does not parse is moved aside, never overwritten: see Corrupt.
+// counts. The file counts for a new journal, which took the place of a lost one or of none, and adds to one that was
+// restored from a snapshot. A file that does not parse is moved aside, never overwritten: see Corrupt.
 func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, error) {
 	s := newStore(filepath.Dir(j.path), log)
 	s.journal = j
@@ -50,12 +49,13 @@ func OpenStore(ctx context.Context, j *Journal, log zerolog.Logger) (*Store, err
 	if err := s.removeLeftovers(); err != nil {
 		return nil, disk.Explain(err, s.path)
 	}
-	if known != nil && restored == nil && (stateFile{rooms: known, histories: j}).isAt(ctx, s.path) {
+	// What the file has was checked when it was written, so what is the same needs no check.
+	if known != nil && restored == nil && (stateFile{rooms: known, read: j.historyText}).isAt(ctx, s.path) {
 		s.rooms = known
 		s.keeper.Go(s.keepFile)
 		return s, nil
 	}
-	if known, err = j.rooms(ctx, true); err != nil { // to parse what is at hand takes a while
+	if known, err = j.rooms(ctx, true); err != nil { // it takes a while to parse all histories
 		return nil, err
 	}
 	file, err := s.load()

@@ -86,8 +86,8 @@ func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error
 }
 
 // holds returns a file of the homeserver that matches, "" for none. Regular expressions are slow on many megabytes, so
-// only files that contain one of the expression's words are matched. Three bytes are somewhere in every fiftieth
-// encrypted file of some 100 KB, by chance, so words have four or more.
+// only files that contain one of the expression's words are matched. One in forty encrypted files of 230 KB contains any
+// three bytes by chance, so a word has four or more.
 func holds(h *host.Homeserver, re *regexp.Regexp) (name string, err error) {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {

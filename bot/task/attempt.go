@@ -120,7 +120,7 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 }
 
 // prepare readies the container for a new run and claims the run. It returns an outcome
-// if the task was stopped; stoppable is done then. looked is recall, or of lookUp.
+// if the task was stopped; stoppable is done then. looked is that of lookUp, or recall.
 func (a *attempt) prepare(ctx, stoppable context.Context, looked func() error) (out agent.Outcome, err error) {
 	t := a.task
 	err = a.reinstall(stoppable)

@@ -83,24 +83,24 @@ func (t *Task) page() string {
 	return t.env.PageURL + "/t/" + t.exec.ID
 }
 
-// needed leaves out reactions that the room has or will have, and redactions of what it does not have: a row before the
-// answer delays it.
+// needed leaves out reactions that the room has or will have, and redactions of those that it has not or that it takes
+// back already: a row before the answer delays it.
 func (t *Task) needed(ctx context.Context, all []Message) (needed []Message, err error) {
 	for _, m := range all {
-		about, useless := m.Txn, m.Kind == state.KindReaction
-		if m.Kind == state.KindRedaction {
-			about = m.About
+		useless := false
+		if m.Kind == state.KindReaction || m.Kind == state.KindRedaction {
+			useless, err = t.said(ctx, m.Txn)
 		}
-		if useless || m.Kind == state.KindRedaction {
-			there, err := t.said(ctx, about)
-			if err != nil {
-				return nil, err
-			}
-			if there == useless {
-				continue
-			}
+		if err == nil && !useless && m.Kind == state.KindRedaction {
+			useless, err = t.said(ctx, m.About)
+			useless = !useless
 		}
-		needed = append(needed, m)
+		if err != nil {
+			return nil, err
+		}
+		if !useless {
+			needed = append(needed, m)
+		}
 	}
 	return needed, nil
 }

@@ -29,7 +29,8 @@ type Gemini struct {
 func New(address, key, model string) (*Gemini, error) {
 	base, err := url.Parse(address)
 	if err != nil || address == "" || key == "" {
-		return nil, errors.New("create the client for embeddings: the address or the key of the Gemini API is missing")
+		return nil, errors.New("create the client for embeddings: the Gemini API's address is missing or wrong, or its " +
+			"key is missing")
 	}
 	return &Gemini{&gemini.Client{Base: base, Key: key}, model}, nil
 }
